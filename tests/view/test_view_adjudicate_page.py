@@ -218,7 +218,7 @@ def test_page_of_another_site_can_neither_read_nor_write(new_context, site, fold
     assert set(read) == {""}
     tab.set_content(f'<form method="post" enctype="text/plain" action="{site.url}/label"><input name="x"></form>')
     tab.evaluate("() => document.forms[0].submit()")
-    tab.get_by_text("does not answer the pages of other sites").wait_for()
+    tab.get_by_text("does not answer requests from other sites").wait_for()
     assert [file.name for file in (folder / "adjudications").iterdir()] == ["order.jsonl"]
 
 

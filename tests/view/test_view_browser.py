@@ -188,7 +188,7 @@ def test_page_of_a_response_that_is_not_there_yet_shows_it_when_it_comes(serve, 
     lines = (path / "responses.jsonl").read_text().splitlines(keepends=True)
     (path / "responses.jsonl").write_text("".join(lines[1:]))
     page.goto(serve(tmp_path).url + "/run/live/response/1/0")
-    page.get_by_text("The response itself is not there").wait_for()
+    page.get_by_text("The response is not complete yet").wait_for()
     with (path / "responses.jsonl").open("a") as out:
         out.write(lines[0])
     page.locator("article math").first.wait_for()
@@ -197,7 +197,7 @@ def test_page_of_a_response_that_is_not_there_yet_shows_it_when_it_comes(serve, 
 def test_run_that_starts_while_the_empty_page_is_open_appears_on_it(serve, page, tmp_path):
     served = serve(tmp_path)
     page.goto(served.url + "/")
-    page.get_by_text("No run here yet").wait_for()
+    page.get_by_text("No runs found yet").wait_for()
     folders.finished(tmp_path / "one", problems=2, samples=2)
     page.get_by_role("link", name="one", exact=True).wait_for()
     page.get_by_label("Compare one").check()
@@ -212,7 +212,7 @@ def test_comparison_that_takes_its_time_appears_by_itself(serve, page, tmp_path,
     folders.finished(tmp_path / "one", problems=3, samples=2, seed=1)
     folders.finished(tmp_path / "two", problems=3, samples=2, seed=2)
     page.goto(serve(tmp_path).url + "/compare?run=one&run=two")
-    page.get_by_text("Being worked out").wait_for()
+    page.get_by_text("Computing").wait_for()
     seen.set()
     page.get_by_text("paired on 3 problems").wait_for()
 
@@ -440,7 +440,7 @@ def test_export_into_a_folder_with_other_files_or_into_a_run_is_refused(tmp_path
     run = folders.finished(tmp_path / "runs" / "one", problems=1, samples=1)
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "thesis.tex").write_text("precious")
-    with pytest.raises(UsageError, match="not empty"):
+    with pytest.raises(UsageError, match="neither empty"):
         export(tmp_path / "runs", tmp_path / "mine", lambda _: None)
     with pytest.raises(UsageError, match="inside a run folder"):
         export(tmp_path / "runs", run / "site", lambda _: None)

@@ -101,8 +101,8 @@ def test_condition_when_a_part_of_an_id_or_a_group_is_asked_for_then_it_is_found
     [
         ("tokens >", "a value at the end"),
         ("tokens", "=, !=, <, <=, >, >= or ~ at the end"),
-        ("tokens > many", "'many' is none"),
-        ("tokens ~ 5", "looks for a part of a text"),
+        ("tokens > many", "but 'many' is not"),
+        ("tokens ~ 5", "only searches text"),
         ("colour = red", "no field 'colour'"),
         ("(tokens > 1", r"`\)` at the end"),
         ("tokens > 1 tokens < 5", "character 12"),

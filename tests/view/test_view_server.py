@@ -133,7 +133,7 @@ def test_files_beside_the_runs_cannot_be_reached(tmp_path, serve):
     (tmp_path / "runs" / "one" / "responses.more.jsonl").symlink_to(tmp_path / "secret" / "responses.jsonl")
     served = serve(tmp_path / "runs")
     page = get(served.url + "/run/one")[2]
-    assert "responses.more.jsonl is a link" in page
+    assert "responses.more.jsonl is not read: it is a link" in page
     for name in ("linked", "pipe"):
         status, _, body = get(served.url + f"/run/{name}")
         assert status == 200
@@ -357,7 +357,7 @@ def test_run_that_is_still_growing_shows_more_at_the_next_look(tmp_path, serve):
 def test_run_that_appears_later_is_found(tmp_path, serve, monkeypatch):
     monkeypatch.setattr("markscheme.view.library.RESCAN", 0.0)
     served = serve(tmp_path)
-    assert "No run here yet" in get(served.url + "/")[2]
+    assert "No runs found yet" in get(served.url + "/")[2]
     folders.finished(tmp_path / "deep" / "down" / "one", problems=2, samples=1)
     deadline = time.monotonic() + 200
     while "deep/down/one" not in get(served.url + "/")[2]:
@@ -393,9 +393,9 @@ def test_audit_under_every_protocol_is_made_in_memory_and_agrees_with_the_marker
     path = folders.finished(tmp_path / "one", problems=3, samples=2)
     before = sorted(path.rglob("*"))
     served = serve(tmp_path)
-    assert "Judge under all" in get(served.url + "/run/one/audit")[2]
+    assert "Mark with all" in get(served.url + "/run/one/audit")[2]
     deadline = time.monotonic() + 200
-    while "judged now" not in get(served.url + "/run/one/audit?judge=1")[2]:
+    while "marked now" not in get(served.url + "/run/one/audit?judge=1")[2]:
         assert time.monotonic() < deadline
     assert sorted(path.rglob("*")) == before
     run = Run.open(path)
@@ -578,7 +578,7 @@ def test_conversation_when_shown_then_turns_calls_and_errors_are_folded_and_iner
     for text in (going_on, done):
         Inert().feed(text)
         shown = unescape(text)
-        assert "Turn 1: the model" in shown
+        assert "Turn 1: model" in shown
         assert "x = 1 # " in shown
         assert 'class="pill">error' in text
         assert hostile not in text

@@ -1,6 +1,5 @@
-"""The browser app: looks at run folders, finished, running or crashed, and never writes to them.
+"""The browser app: shows run folders, finished, running or crashed, and never writes to them.
 
-`library` finds the runs and keeps an index of each (columns and byte offsets, never texts); `pages` turn that into
-HTML; `server` answers on loopback and `export` writes the same pages as files. Nothing here asks a model, and no
-request leaves the machine.
+`library` finds the runs and keeps an index of each (columns and byte offsets, never texts), `pages` turn that into
+HTML, `server` serves the pages on loopback, and `export` writes them as files. No request leaves the machine.
 """

@@ -1,7 +1,7 @@
-"""The page on which people judge a random sample of a run: the one part of the viewer that writes, an app of its own.
+"""The page on which people label a random sample of a run: an app of its own, the only part of the viewer that writes.
 
-It listens on this machine only and answers nothing about the run without the token of its address, which stands behind
-`#`: browsers send that nowhere. What is shown says neither the verdict nor what was extracted.
+It listens on loopback and shows nothing of the run without the token in its address, which follows `#`, so browsers do
+not send it. The verdict and the extracted answer are not shown.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ from markscheme.view.site import Page, Site
 from markscheme.view.text import blocks, clock, render, render_plain
 
 HOST = "127.0.0.1"
-LARGEST = 4096  # bytes of a request: a name, a place, a hash and a word
-SHOWN = 12_000  # characters of a response that are shown at first, from its end
+LARGEST = 4096  # bytes of a request, which has a name, a place, a hash and a word
+SHOWN = 12_000  # characters of a response shown at first, from its end
 
 
 class Asked(msgspec.Struct, forbid_unknown_fields=True):
-    """Somebody wants to see a response: at a place of the order, or the next that they have not judged."""
+    """A request for a response: the one at a place of the order, or the next one without a label."""
 
     who: str
     at: int | None = None
@@ -40,7 +40,7 @@ class Asked(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class Given(msgspec.Struct, forbid_unknown_fields=True):
-    """Somebody's label for what was shown."""
+    """A label for the response that was shown."""
 
     who: str
     at: int
@@ -49,7 +49,7 @@ class Given(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class AdjudicationPage:
-    """One run, and whoever judges it. Labels are on the disk before their request is answered."""
+    """The page of one run. Labels are on disk before their request is answered."""
 
     def __init__(self, adjudication: Adjudication, who: str) -> None:
         self._adjudication, self._who = adjudication, who
@@ -58,7 +58,7 @@ class AdjudicationPage:
         self._writing = asyncio.Lock()
 
     def app(self, token: str) -> web.Application:
-        """The page's own app; it has no other addresses than these."""
+        """Return the app, which has only these addresses."""
         posts = {"/show": self._show, "/label": self._label, "/worth": self._worth}
         app = web.Application(
             middlewares=[Guard(HOST, frozenset(posts), token).middleware, _refusals], client_max_size=LARGEST
@@ -68,7 +68,7 @@ class AdjudicationPage:
         return app
 
     async def _page(self, _: web.Request) -> web.StreamResponse:
-        """Without anything of the run: whoever has no token sees only this."""
+        # This page is sent without a token, so it contains nothing of the run.
         html = render_page(self._site, Page("adjudicate.html", "Adjudicate", {"who": self._who}))
         return web.Response(text=html, content_type="text/html", headers={"Cache-Control": "no-store"})
 
@@ -91,13 +91,13 @@ class AdjudicationPage:
     def _keep(self, given: Given) -> None:
         shown = self._adjudication.shown(given.at)
         if shown is None or content_of(shown[1]) != given.content:
-            raise UsageError("this response is not what was shown; load the page again")
+            raise UsageError("the response has changed since it was shown; reload the page")
         with labels_journal(self._adjudication.snapshot.folder, given.who) as journal:
             journal.write([self._adjudication.label(given.at, given.content, given.label, given.who)])
 
     def _shown(self, asked: Asked) -> dict[str, Any]:
-        """A response as a piece of a page, with its place; without one where all are judged."""
-        labels_journal(self._adjudication.snapshot.folder, asked.who)  # refuses what is no name
+        """Return a response as HTML with its place; no place means that all responses have a label."""
+        labels_journal(self._adjudication.snapshot.folder, asked.who)  # refuses an invalid name
         said, order = self._adjudication.opinions_of(asked.who), self._adjudication.order
         waiting = (at for at in range(len(order)) if at not in said and self._adjudication.shown(at) is not None)
         at = next(waiting, None) if asked.at is None else asked.at
@@ -131,7 +131,7 @@ def _json(value: dict[str, Any]) -> web.Response:
 
 @web.middleware
 async def _refusals(request: web.Request, handler: Any) -> web.StreamResponse:
-    """What cannot be read or kept is said in a sentence; nothing has been written then."""
+    """Answer in one sentence if a request cannot be read or stored; nothing is written then."""
     try:
         answer: web.StreamResponse = await handler(request)
     except (msgspec.DecodeError, UsageError, JournalError) as error:

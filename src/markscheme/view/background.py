@@ -1,4 +1,4 @@
-"""Slow work beside the page: shown when it is ready, what there is of it meanwhile, each piece made once at a time."""
+"""Slow work in the background: pages show partial values until the whole is ready."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from dataclasses import dataclass
 from typing import Any, Generic, NamedTuple, TypeVar
 
 T = TypeVar("T")
-Report = Callable[[T], bool]  # work tells it what there is so far, and ends where it says False: nobody asks any more
+Report = Callable[[T], bool]  # takes a partial value; returns False if the work should stop
 
-ABANDONED = 20.0  # seconds after which work that nobody asks about any more is given up
+ABANDONED = 20.0  # seconds without a request after which work is abandoned
 
 
 class Made(NamedTuple, Generic[T]):
-    """A value, or None if there is none yet; `fresh` says whether it is whole and of this very moment."""
+    """A value, or None if there is none yet; `fresh` if it is complete and up to date."""
 
     value: T | None
     fresh: bool
@@ -33,7 +33,7 @@ class _Job:
 
 
 class Background:
-    """Keeps the last value for each key and makes a new one when its stamp changes."""
+    """Keeps the last value for each key and computes a new one when its stamp changes."""
 
     def __init__(self, workers: int = 2, most: int = 1_000) -> None:
         self._pool = ThreadPoolExecutor(workers, thread_name_prefix="background")
@@ -44,7 +44,7 @@ class Background:
         self._closed = False
 
     def known(self, key: Hashable, stamp: Hashable) -> Made[Any] | None:
-        """The value for this stamp, if it has been made."""
+        """Return the value for this stamp if there is one."""
         with self._lock:
             kept = self._kept.get(key)
             if kept is None or kept[0] != stamp:
@@ -53,7 +53,6 @@ class Background:
             return Made(kept[1], True)
 
     def keep(self, key: Hashable, stamp: Hashable, value: T) -> Made[T]:
-        """A value that was made elsewhere."""
         with self._lock:
             self._kept[key] = (stamp, value)
             self._kept.move_to_end(key)
@@ -62,7 +61,7 @@ class Background:
         return Made(value, True)
 
     def get(self, key: Hashable, stamp: Hashable, work: Callable[[Report[T]], T | None], wait: float | None) -> Made[T]:
-        """The value for this stamp if it is made within `wait` seconds (None: however long), else what there is."""
+        """Return the value for this stamp if it is ready within `wait` seconds, else the last partial value."""
         ready = self.known(key, stamp)
         if ready is not None:
             return ready
@@ -79,7 +78,7 @@ class Background:
         return Made(value, kept_stamp == stamp)
 
     def _make(self, key: Hashable, stamp: Hashable, work: Callable[[Report[T]], T | None], job: _Job) -> None:
-        unfinished = object()  # the stamp of what is not whole: equal to no other, so that it is never taken as fresh
+        unfinished = object()  # the stamp of a partial value, equal to no other
         given_up = False
 
         def report(so_far: T) -> bool:
@@ -96,6 +95,6 @@ class Background:
                 self._busy.pop(key, None)
 
     def close(self) -> None:
-        """Let go of the threads; nothing new is begun, and what reports how far it came ends there."""
+        """Stop: nothing new is started, and work ends at its next report."""
         self._closed = True
         self._pool.shutdown(wait=False, cancel_futures=True)

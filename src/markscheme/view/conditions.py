@@ -1,7 +1,7 @@
-"""A filter as one types it: `tokens > 500 and verdict != correct and not (level = 5 or latency >= 2)`.
+"""Typed conditions such as `tokens > 500 and verdict != correct and not (level = 5 or latency >= 2)`.
 
-Fields are the columns of a run, the names of its protocols, and whatever its problems can be grouped by. Work is linear
-in the text; whatever does not read is one sentence that says where.
+Fields are the columns of a run, the names of its protocols, and the fields that its problems are grouped by. Parsing is
+linear in the text; an error is one sentence with the position.
 """
 
 from __future__ import annotations
@@ -48,12 +48,12 @@ class _Token(NamedTuple):
 
 
 def matching(condition: str, snapshot: Snapshot, protocol: str) -> Mask:
-    """The rows for which a condition holds."""
-    return _Reader(condition, snapshot, protocol).read()
+    """Return the rows for which a condition holds."""
+    return _Parser(condition, snapshot, protocol).read()
 
 
 def holds(snapshot: Snapshot, protocol: str, name: str, sign: str, value: str) -> Mask:
-    """The rows whose field compares so with a value; `verdict` is the one under `protocol`."""
+    """Return the rows for which a comparison holds; `verdict` is the one under `protocol`."""
     if name in NUMBERS or name == "sample":
         return _number_holds(snapshot, name, sign, value)
     codes, labels = _labelled(snapshot, protocol, name)
@@ -70,16 +70,16 @@ def _number_holds(snapshot: Snapshot, name: str, sign: str, value: str) -> Mask:
     try:
         limit = float(value)
     except ValueError:
-        raise UsageError(f"{name} is a number, and {value!r} is none") from None
+        raise UsageError(f"{name} is a number, but {value!r} is not") from None
     if sign == "~":
-        raise UsageError(f"{name} is a number; `~` looks for a part of a text")
+        raise UsageError(f"{name} is a number, and `~` only searches text")
     column = snapshot.sample if name == "sample" else snapshot.rows[NUMBERS[name]]
-    known = column >= 0  # -1 and NaN: not known, which is neither more nor less
+    known = column >= 0  # unknown values are -1 or NaN and match nothing
     return np.asarray(_SIGNS[sign](column, limit) & known)
 
 
 def _labelled(snapshot: Snapshot, protocol: str, name: str) -> tuple[Any, list[str | None]]:
-    """Of each row the place of its label; the labels."""
+    """Return the index of each row's label, and the labels."""
     if name == "verdict" or name in snapshot.protocols:
         codes = snapshot.verdict(protocol if name == "verdict" else name)
         return np.where(codes < 0, len(VERDICTS), codes), [*map(str, VERDICTS), "unmarked"]
@@ -96,7 +96,7 @@ def _labelled(snapshot: Snapshot, protocol: str, name: str) -> tuple[Any, list[s
 
 
 def _ordered(label: str | None, sign: str, value: str) -> bool:
-    """By size where both are numbers, else by letters."""
+    """Compare as numbers if both are, else as text."""
     if label is None:
         return False
     try:
@@ -106,11 +106,11 @@ def _ordered(label: str | None, sign: str, value: str) -> bool:
 
 
 def fields(snapshot: Snapshot) -> list[str]:
-    """What a condition can be about, in this run."""
+    """Return the fields that a condition can use in this run."""
     return ["verdict", "id", "sample", *NUMBERS, "finish", "error", "disagree", *snapshot.protocols, *snapshot.groups]
 
 
-class _Reader:
+class _Parser:
     def __init__(self, condition: str, snapshot: Snapshot, protocol: str) -> None:
         self._snapshot, self._protocol, self._depth = snapshot, protocol, 0
         self._tokens = [
@@ -141,7 +141,7 @@ class _Reader:
     def _one(self) -> Mask:
         self._depth += 1
         if self._depth > DEEPEST:
-            raise UsageError(f"the filter is nested more than {DEEPEST} deep")
+            raise UsageError(f"parentheses and `not` are nested more than {DEEPEST} levels deep")
         if self._take("not"):
             mask = ~self._one()
         elif self._take("("):

@@ -1,7 +1,7 @@
-"""The same pages as files: a site that needs no server and no network, with addresses relative to each other.
+"""Writes the pages as files: a site that needs no server and no network, with relative addresses.
 
-Written into an empty folder or over an earlier export, nowhere else. What a server would work out on demand (lists to
-filter, pages of a table) is done by a small script over a list that lies beside the page.
+It is only written to an empty folder or over an earlier export. A small script filters the lists, from data in a file
+next to the page.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ from markscheme.view.site import Page, Site
 from markscheme.view.visible import one_line
 
 MARKER = ".markscheme-site"
-FOREVER = 1e6  # Seconds. A file is written once: everything on it must be ready.
-TEXTS = 6_000_000  # bytes of responses up to which the list can also be searched by text
+FOREVER = 1e6  # seconds; a file is written once, so everything on it must be ready
+TEXTS = 6_000_000  # bytes of responses up to which the texts can be searched too
 
 Say = Callable[[str], None]
 
 
 def export(folder: Path, target: Path, say: Say) -> int:
-    """Write the site; returns the number of pages."""
+    """Write the site and return the number of pages."""
     _claim(folder, target)
     site = Site(Library(folder), Links(page="index.html"), patience=FOREVER)
     pages = _Pages(site, target)
@@ -58,7 +58,7 @@ class _Pages:
         self.site, self._target, self.count = site, target, 0
 
     def listed(self, slug: str = "", *numbers: int) -> None:
-        """The pages of the table that name so much and no more: a run, a problem, a sample."""
+        """Write the pages of the table whose file names exactly these parts: a run, a problem, a sample."""
         parts = (slug, *numbers) if slug else ()
         for name, place in PAGES.items():
             if place.file.count("{") == len(parts):
@@ -80,17 +80,15 @@ class _Pages:
 
 
 def _claim(folder: Path, target: Path) -> None:
-    """A site goes into a folder of its own: never over somebody's files, never into a run."""
+    """Make sure that the site gets a folder of its own: never over other files, never in a run."""
     if any((parent / "manifest.json").exists() for parent in (target, *target.absolute().parents)):
-        raise UsageError(
-            f"{target} lies inside a run folder, which is never written to; choose another --export folder"
-        )
+        raise UsageError(f"{target} is inside a run folder, which is never written to; choose another --export folder")
     try:
         target.mkdir(parents=True, exist_ok=True)
         if any(target.iterdir()) and not (target / MARKER).exists():
-            raise UsageError(f"{target} is not empty and not an earlier export; choose another --export folder")
+            raise UsageError(f"{target} is neither empty nor an earlier export; choose another --export folder")
         (target / MARKER).write_text(
-            f"Written by markscheme view --export from {folder.name}; made to be overwritten.\n"
+            f"Written by markscheme view --export from {folder.name}; a new export overwrites this folder.\n"
         )
     except OSError as error:
         raise UsageError(f"cannot write {target}: {error.strerror}") from None
@@ -111,7 +109,7 @@ def _write_run(pages: _Pages, entry: Entry) -> int:
 
 
 def _write_comparison(pages: _Pages, slugs: list[str]) -> None:
-    """The comparison, and side by side each problem that it names."""
+    """Write a comparison, and each problem that it lists side by side."""
     place = f"compare/{'--'.join(slugs)}"
     pages.page(f"{place}.html", compare_page, slugs, {})
     for problem in moved_problems(pages.site.begin(), slugs):
@@ -119,13 +117,13 @@ def _write_comparison(pages: _Pages, slugs: list[str]) -> None:
 
 
 def _list_page(site: Site, slug: str, query: Mapping[str, str]) -> Page:
-    """The list of responses without its rows: the script makes them."""
+    """Make the list of responses without its rows, which the script adds."""
     page = responses_page(site, slug, query)
     return replace(page, template="responses_static.html")
 
 
 def _list(run: OpenRun) -> dict[str, Any]:
-    """What the script filters: the columns of the list, and the texts if they are small."""
+    """Return the data of the script: the columns of the list, and the texts if they are small."""
     snapshot = run.snapshot
     rows = [_row(run, row) for row in range(len(snapshot))]
     small = int(snapshot.rows["size"].sum()) <= TEXTS

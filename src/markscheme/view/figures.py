@@ -1,4 +1,4 @@
-"""The numbers on the pages, from the columns: counts, intervals, curves, breakdowns. All arithmetic is `statistics`'."""
+"""The numbers on the pages: counts, intervals, curves, breakdowns, computed by `statistics` from the columns."""
 
 from __future__ import annotations
 
@@ -14,34 +14,34 @@ from markscheme.runs.folder import Run
 from markscheme.runs.snapshot import Snapshot
 from markscheme.statistics import Counts
 
-MOST_CUT = 3_000  # responses that are cut and marked again for a page
+MOST_CUT = 3_000  # responses that a page cuts and marks again
 
 
 def curve_points(most: int) -> list[int]:
-    """For which k a pass@k curve is drawn: two to each doubling, and the last."""
+    """Return the k of a pass@k curve: two per doubling, and the last."""
     ks = {k for power in range(most.bit_length()) for k in (2**power, 3 * 2**power // 2)}
     return sorted(k for k in ks | {most} if 1 <= k <= most)
 
 
 def pass_curve(of: Counts) -> list[tuple[int, Estimate]]:
-    """pass@k with its interval for every k that most problems have samples for."""
+    """Return pass@k with its interval for every k that at least half of the problems have samples for."""
     returned = of.n[of.n > 0]
     if not returned.size:
         return []
-    # Beyond what half of the problems have, the curve would be about other problems than its beginning.
+    # For larger k the curve would be about other problems than its beginning.
     points = [(k, estimate(f"pass@{k}", of)) for k in curve_points(int(np.median(returned)))]
     return [(k, figure) for k, figure in points if figure.value is not None]
 
 
 def verdict_counts(of: Counts) -> dict[str, int]:
-    """Responses by verdict, all verdicts named."""
+    """Count the responses by verdict, including verdicts that do not occur."""
     totals = of.table.sum(axis=0)
     return {str(verdict): int(totals[code]) for code, verdict in enumerate(VERDICTS)}
 
 
 @dataclass(frozen=True)
 class Group:
-    """One line of a breakdown, or of a table of protocols."""
+    """One row of a breakdown, or of a table of protocols."""
 
     label: str
     problems: int
@@ -51,19 +51,18 @@ class Group:
 
 
 def group(label: str, of: Counts) -> Group:
-    """One line about these responses."""
     return Group(label, len(of.keys), int(of.n.sum()), estimate("accuracy", of), verdict_counts(of))
 
 
 def breakdown(of: Counts, labels: Sequence[str | None], order: Sequence[str]) -> list[Group]:
-    """The figures of each group of problems."""
+    """Return the figures of each group of problems."""
     parts = of.by({key: label for key, label in zip(of.keys, labels, strict=True) if label is not None})
     return [group(label, parts[label]) for label in order]
 
 
 @dataclass(frozen=True)
 class Bin:
-    """Responses of about one length: how many, how many of each verdict."""
+    """Responses of similar length, by verdict."""
 
     low: int
     high: int
@@ -71,12 +70,11 @@ class Bin:
 
     @property
     def total(self) -> int:
-        """All of them."""
         return sum(self.verdicts.values())
 
 
 def token_bins(snapshot: Snapshot, protocol: str, most: int = 24) -> list[Bin]:
-    """Responses by completion tokens, in bins of equal ratio, with the verdicts inside."""
+    """Count responses by completion tokens, in bins of equal ratio."""
     tokens, verdict = snapshot.rows["tokens"], snapshot.verdict(protocol)
     known = (tokens > 0) & (verdict != UNMARKED) & (verdict != ERROR)
     if not known.any():
@@ -95,7 +93,7 @@ def token_bins(snapshot: Snapshot, protocol: str, most: int = 24) -> list[Bin]:
 
 
 def limit_curve(run: Run, protocol: str) -> list[tuple[int, Estimate]]:
-    """Accuracy at smaller token limits, each half the next; nothing of a run for which that cannot be told."""
+    """Return the accuracy at smaller token limits, each half the next; empty if it cannot be computed."""
     from markscheme.reporting.token_limits import token_limits
 
     tokens = run.snapshot().rows["tokens"]
@@ -103,6 +101,6 @@ def limit_curve(run: Run, protocol: str) -> list[tuple[int, Estimate]]:
         return []
     try:
         made = token_limits(run, [most // 2**halving for halving in (4, 3, 2, 1)], protocol)
-    except MarkschemeError:  # conversations, rounds
+    except MarkschemeError:  # a conversation or a run with rounds
         return []
     return [(row.limit, row.figures["accuracy"]) for row in made.rows]

@@ -1,6 +1,6 @@
-"""What a list of responses is narrowed to: read from an address, written back to one, applied to the columns.
+"""The filter of a list of responses: read from an address, written to one, applied to the columns.
 
-An unknown or impossible value in an address is left out rather than an error: addresses are edited by hand.
+Unknown or impossible values in an address are ignored, since people edit addresses by hand.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ LONGEST_QUERY = 500
 
 
 class Filter(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """Every way to narrow a list; the defaults keep everything."""
+    """Everything that a list can be filtered by; the defaults keep all responses."""
 
     verdict: str = ""  # one verdict, or `unmarked`
     protocol: str = ""  # whose verdict; empty: the run's own
@@ -43,7 +43,7 @@ class Filter(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     @classmethod
     def parse(cls, query: Mapping[str, str]) -> Filter:
-        """From the query of an address."""
+        """Read the query of an address."""
         given: dict[str, Any] = {}
         for field in msgspec.structs.fields(cls):
             raw = query.get(field.name, "").strip()[:LONGEST_QUERY]
@@ -60,19 +60,19 @@ class Filter(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         return cls(**{**given, "page": max(1, given.get("page", 1))})
 
     def query(self, **changes: Any) -> str:
-        """As the query of an address, without what is default; a new page 1 unless the page itself is changed."""
+        """Return the query of an address without defaults; page 1 unless the page is given."""
         changed = msgspec.structs.replace(self, **{"page": 1, **changes})
         plain = msgspec.to_builtins(changed)
         return urlencode({name: int(value) if isinstance(value, bool) else value for name, value in plain.items()})
 
     @property
     def active(self) -> bool:
-        """Whether anything is left out."""
+        """True if the filter can leave out responses."""
         kept = msgspec.structs.replace(self, page=1, sort="", down=False, protocol="", case=False)
         return kept != Filter()
 
     def mask(self, snapshot: Snapshot, protocol: str) -> Mask:
-        """Rows that pass everything but the text search, which is `search`'s; raises `UsageError` for a bad condition."""
+        """Return the rows that pass everything but the text search; a bad condition is a `UsageError`."""
         protocol = self.protocol or protocol
         tests = [("verdict", "=", self.verdict)] if self.verdict else []
         tests += [("id", "~", self.problem)] if self.problem else []
@@ -83,7 +83,7 @@ class Filter(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         for name, sign, value in tests:
             keep &= holds(snapshot, protocol, name, sign, value)
         field, _, label = self.group.partition(":")
-        if self.group and field in snapshot.groups:  # a table's index is a field without a name
+        if self.group and field in snapshot.groups:  # the index of a table is a field without a name
             keep &= np.array([value == label for value in snapshot.groups[field]], bool)[snapshot.problem]
         if self.truncated:
             keep &= matching(f"verdict = {Verdict.TRUNCATED} or finish = length", snapshot, protocol)
@@ -94,7 +94,7 @@ class Filter(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         return keep
 
     def order(self, snapshot: Snapshot, rows: Ints) -> Ints:
-        """The rows as they are listed."""
+        """Return the rows in the order of the list."""
         column = {"tokens": "tokens", "length": "size", "latency": "latency"}.get(self.sort)
         if column is None:
             return rows[::-1] if self.down else rows

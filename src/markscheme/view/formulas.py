@@ -1,7 +1,7 @@
-"""Where the formulas stand in a text. Linear in the text whatever stands in it; guesses nothing about dollars.
+"""Finds the formulas in a text, in time linear in the text.
 
-`$$…$$`, `\\[…\\]`, `\\(…\\)`, `\\begin{align}…`, a bare `\\boxed{…}`, and `$…$` where it cannot be money: no space
-after the first dollar, none before the second, no digit after it, no empty line and no other dollar between.
+They are `$$…$$`, `\\[…\\]`, `\\(…\\)`, `\\begin{align}…`, a bare `\\boxed{…}`, and `$…$` if it cannot be money: no space
+after the first dollar or before the second, no digit after it, and no empty line or other dollar in between.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _CLOSERS = {"\\[": "\\]", "\\(": "\\)", "$$": "$$"}
 
 
 def formulas(text: str) -> Iterator[Formula]:
-    """Every formula in order; they do not overlap."""
+    """Yield the formulas in order; they do not overlap."""
     places, braces = _places(text)
     at = 0
     for token in _TOKEN.finditer(text):
@@ -68,7 +68,7 @@ def formulas(text: str) -> Iterator[Formula]:
 
 
 def _places(text: str) -> tuple[dict[str, list[int]], dict[int, int]]:
-    """Where each closer stands, and which brace closes which, in one pass."""
+    """Return the places of each closing delimiter, and the closing brace of each opening one."""
     places: dict[str, list[int]] = {"\\]": [], "\\)": [], "$$": [], "$": [], "barrier": [], "```": [], "`": []}
     braces: dict[int, int] = {}
     stack: list[int] = []

@@ -1,8 +1,7 @@
-"""Who may ask: only this machine's own pages, and only to read unless the app says otherwise. Also what a browser is told to refuse.
+"""Refuses requests of other sites' pages, and sets the headers that restrict what a page may load.
 
 A page on the internet can make a browser send requests to localhost, and can point its own name at 127.0.0.1 (DNS
-rebinding). So the `Host` must be an address or name of this machine, and a request that another site's page made is
-refused, whatever it asks for.
+rebinding). So `Host` must be an address or name of this machine, and a request from another site's page is refused.
 """
 
 from __future__ import annotations
@@ -32,7 +31,7 @@ HEADERS = {
     "Permissions-Policy": "camera=(), microphone=(), geolocation=(), clipboard-read=()",
 }
 
-# The header that carries it: never an address, which is logged, nor a cookie, which goes along with forged requests.
+# The token travels in a header: addresses are logged, and cookies are sent with forged requests.
 TOKEN = "X-Markscheme-Token"
 
 _HOST = re.compile(r"(\[[0-9A-Fa-f:.]+\]|[\w.-]+)(?::[0-9]{1,5})?", re.ASCII)  # a name or address, and a port
@@ -41,7 +40,7 @@ Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
 
 def is_loopback(host: str) -> bool:
-    """Whether an address to listen on is only reachable from this machine."""
+    """True if an address can only be reached from this machine."""
     if host == "localhost":
         return True
     try:
@@ -58,9 +57,9 @@ def _place(origin: str) -> str | None:
 
 
 class Guard:
-    """Decides by the headers of a request; `bound` is the address that the server listens on.
+    """Checks the headers of a request; `bound` is the address that the server listens on.
 
-    `posts` are the addresses that may be written to: by a page of this very server, with the token that it was opened with.
+    `posts` are the addresses that accept POST, from a page of this server and with its token.
     """
 
     def __init__(self, bound: str, posts: frozenset[str] = frozenset(), token: str = "") -> None:
@@ -71,26 +70,26 @@ class Guard:
             self._names |= {socket.gethostname().lower(), socket.getfqdn().lower()}
 
     def refusal(self, request: web.Request) -> str | None:
-        """Why a request is not answered, or None if it is."""
+        """Return why a request is refused, or None."""
         if not self._known(request.headers.get("Host", "")):
-            return "This server answers only under the name it was opened with (a guard against DNS rebinding)."
+            return "This server only answers requests for its own name (a protection against DNS rebinding)."
         origin = request.headers.get("Origin")
         if origin is not None and _place(origin) != request.headers.get("Host"):
-            return "This server does not answer the pages of other sites."
+            return "This server does not answer requests from other sites."
         site = request.headers.get("Sec-Fetch-Site", "none")
         navigation = request.headers.get("Sec-Fetch-Mode") == "navigate" and request.method == "GET"
         if site not in ("none", "same-origin") and not navigation:
-            return "This server does not answer the pages of other sites."
-        # A browser names the origin of every POST, and asks first before another site's page may send JSON or a header.
+            return "This server does not answer requests from other sites."
+        # A browser sends the origin with every POST, and asks before another site's page may send JSON or a header.
         if request.method == "POST" and (origin is None or request.content_type != "application/json"):
-            return "Only a page of this server may send that."
+            return "Only a page of this server may send this request."
         given = request.headers.get(TOKEN, "").encode("utf-8", "replace")
         if request.method == "POST" and not (self._token and compare_digest(given, self._token.encode())):
-            return "That needs the token of the address that the command printed."
+            return "This request needs the token in the address that the command printed."
         return None
 
     def _known(self, host: str) -> bool:
-        parts = _HOST.fullmatch(host)  # `urlsplit` takes the name of `127.0.0.1:8000.evil.com` to be 127.0.0.1
+        parts = _HOST.fullmatch(host)  # `urlsplit` reads `127.0.0.1:8000.evil.com` as 127.0.0.1
         if parts is None:
             return False
         name = parts[1].strip("[]").lower()
@@ -100,12 +99,12 @@ class Guard:
             address = ip_address(name)
         except ValueError:
             return False
-        # A numeric address cannot be rebound; when only loopback is listened on, no other one is right either.
+        # A numeric address cannot be rebound; on loopback only loopback addresses are valid.
         return self._open or address.is_loopback
 
     @web.middleware
     async def middleware(self, request: web.Request, handler: Handler) -> web.StreamResponse:
-        """Refuse, or answer with the headers that keep the answer what it is."""
+        """Refuse the request, or answer it with the protective headers."""
         if request.method not in ("GET", "HEAD", *(("POST",) if request.path in self._posts else ())):
             return web.Response(status=405, text="Read-only.\n", headers={**HEADERS, "Allow": "GET, HEAD"})
         reason = self.refusal(request)

@@ -1,4 +1,4 @@
-"""Templates to HTML. Everything is escaped unless this package built it as markup piece by piece."""
+"""Renders templates. Everything is escaped unless this package built it as markup."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from markscheme.reporting.verdicts import LOOKS
 from markscheme.view import plots
+from markscheme.view.pages.turns import call_text
 from markscheme.view.site import Page, Site
 from markscheme.view.visible import one_line, plain_visible
 
@@ -17,18 +18,18 @@ if TYPE_CHECKING:
 
 
 STATUSES = {
-    "running": "being asked now",
-    "silent": "says that it is running, but nothing was written for some minutes: it may have crashed",
-    "complete": "every response is there",
+    "running": "in progress",
+    "silent": "marked as running, but nothing was written for three minutes: it may have crashed",
+    "complete": "no response is missing",
     "incomplete": "some responses are missing",
-    "interrupted": "stopped by hand; markscheme resume goes on",
-    "stopped": "stopped by a failure; markscheme resume goes on",
+    "interrupted": "stopped by the user; markscheme resume continues",
+    "stopped": "stopped by an error; markscheme resume continues",
 }
 
 
 @lru_cache(maxsize=1)
 def environment() -> Environment:
-    """Jinja with escaping on, strict about names, and the filters that pages share."""
+    """Return the Jinja environment: escaping is on, unknown names are errors."""
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
     env = Environment(
@@ -37,31 +38,33 @@ def environment() -> Environment:
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
-        # Hidden characters are visible wherever a text stands, also in an attribute.
+        # Hidden characters become visible everywhere, also in attributes.
         finalize=lambda value: plain_visible(value) if type(value) is str else value,
     )
     env.filters.update(
-        pct=_percent, num=_number, short=_short, seconds=_seconds, when=_when, money=_money, line=one_line
+        pct=_percent,
+        num=_number,
+        short=_short,
+        seconds=_seconds,
+        when=_when,
+        money=_money,
+        line=one_line,
+        call_text=call_text,
     )
     env.globals.update(plots=plots, looks=LOOKS, statuses_meaning=STATUSES)
     return env
 
 
 def compile_templates() -> None:
-    """All of them, now."""
-    env = environment()
-    for name in env.list_templates():
-        env.get_template(name)
+    for name in environment().list_templates():
+        environment().get_template(name)
 
 
 def render_page(site: Site, page: Page) -> str:
-    """A whole page."""
-    template = environment().get_template(page.template)
-    return template.render(links=site.links, title=page.title, again=page.again, **page.context)
+    return render_fragment(site, page.template, title=page.title, again=page.again, **page.context)
 
 
 def render_fragment(site: Site, template: str, **context: Any) -> str:
-    """A piece of a page."""
     return environment().get_template(template).render(links=site.links, **context)
 
 
@@ -74,7 +77,7 @@ def _number(value: float | None) -> str:
 
 
 def _short(value: float | None) -> str:
-    """1234567 as 1.2M."""
+    """Write 1234567 as 1.23M."""
     if value is None or value < 0 or math.isnan(value):
         return "–"
     for unit, scale in (("G", 1e9), ("M", 1e6), ("k", 1e3)):
@@ -100,10 +103,8 @@ def _money(value: float | None) -> str:
 
 
 def _when(value: str | None) -> str:
-    """An ISO time to the minute; anything else as it is."""
-    if not value:
-        return "–"
+    """Write an ISO time to the minute; anything else as it is."""
     try:
-        return f"{datetime.fromisoformat(value):%Y-%m-%d %H:%M}"
+        return f"{datetime.fromisoformat(value):%Y-%m-%d %H:%M}" if value else "–"
     except ValueError:
-        return value[:40]
+        return str(value)[:40]

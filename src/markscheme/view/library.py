@@ -1,7 +1,6 @@
-"""The runs under a folder: found by their manifests, named by slugs, opened on demand.
+"""The runs in a folder: found by their manifests, named by slugs, opened on demand.
 
-A slug is only ever looked up in the table of what was found, never joined to a path: no address leads out of the
-folder. Nothing is written to it.
+A slug is only looked up in the table of runs, never joined to a path, so no address leads out of the folder.
 """
 
 from __future__ import annotations
@@ -23,13 +22,13 @@ from markscheme.runs.lines import UNREADABLE
 from markscheme.runs.reader import RunReader
 from markscheme.runs.snapshot import Snapshot
 
-DEEPEST = 4  # levels of folders below the given one in which runs are looked for
-MOST_FOLDERS = 20_000  # folders looked into; a home directory given by mistake must not hang the page
-RESCAN = 2.0  # seconds for which the list of runs is taken as it is; longer where finding it takes long
-SLICE = 0.1  # seconds for which a page may have to wait while an index is read in the background
-MOST_OPEN = 12  # readers kept; the least recently used is let go and made again when it is needed
+DEEPEST = 4  # levels of folders in which runs are searched
+MOST_FOLDERS = 20_000  # folders searched; a home directory given by mistake must not hang the page
+RESCAN = 2.0  # seconds between two searches; longer if a search takes long
+SLICE = 0.1  # seconds that a page may wait for the lock of an index
+MOST_OPEN = 12  # readers kept in memory; the least recently used one is dropped
 
-SILENT = 180.0  # seconds without a line after which a run that calls itself running may well be dead
+SILENT = 180.0  # seconds without a write after which a running run counts as silent
 
 MANIFEST, REPORT = "manifest.json", "report.json"
 LARGEST_MANIFEST = 16 << 20  # bytes; a manifest is some kilobytes
@@ -39,7 +38,7 @@ FileStates = dict[str, tuple[int, int]]  # name → nanoseconds since 1970, byte
 
 @dataclass(frozen=True)
 class Entry:
-    """A run folder as it was found. `manifest` is None where it cannot be read, and `trouble` says why."""
+    """A run folder. `manifest` is None if it cannot be read, and `trouble` says why."""
 
     slug: str
     name: str
@@ -49,12 +48,12 @@ class Entry:
 
     @property
     def running(self) -> bool:
-        """Whether the manifest says that somebody is still asking (a crash leaves it saying so)."""
+        """True if the manifest says so; after a crash it still does."""
         return self.manifest is not None and self.manifest.status == "running"
 
     @property
     def status(self) -> str:
-        """As the manifest says, but `silent` for a running one whose files nobody has written to for a while."""
+        """Return the status in the manifest, but `silent` for a running run without recent writes."""
         if self.manifest is None:
             return ""
         if self.running:
@@ -63,7 +62,7 @@ class Entry:
         return self.manifest.status
 
     def file_states(self) -> FileStates:
-        """The files that figures are made from: when each was last written and its size, by its name in the folder."""
+        """Return the time of the last write and the size of each file that figures are computed from."""
         path = self.path
         names = [
             MANIFEST,
@@ -83,26 +82,25 @@ class Entry:
 
     @property
     def protocol(self) -> str:
-        """Bare name of the protocol of the headline figures."""
         return self.manifest.protocol.partition("@")[0] if self.manifest else ""
 
 
 @dataclass(frozen=True)
 class OpenRun:
-    """A run with what is known of its responses at this moment."""
+    """A run with the current state of its responses."""
 
     entry: Entry
     snapshot: Snapshot
 
     @property
     def protocol(self) -> str:
-        """The protocol that figures are shown under: the manifest's, else the first that there are marks of."""
+        """Return the protocol of the manifest, or the first one with marks if that has none."""
         named, stored = self.entry.protocol, self.snapshot.mark_lines.keys()
         return named if named in stored or not stored else min(stored)
 
     @property
     def protocols(self) -> list[str]:
-        """Those that there are verdicts of, its own first."""
+        """Return the protocols with verdicts, the run's own first."""
         return sorted(self.snapshot.verdicts, key=lambda name: (name != self.protocol, name))
 
 
@@ -116,11 +114,10 @@ class Library:
         self._scan_again = float("-inf")
         self._manifests: dict[Path, tuple[tuple[int, int], Manifest | None, str]] = {}
         self._open: OrderedDict[Path, RunReader] = OrderedDict()
-        self._reading: set[Path] = set()
-        """Runs of which somebody is reading the rest in the background."""
+        self._reading: set[Path] = set()  # runs that are being read in the background
 
     def entries(self) -> list[Entry]:
-        """Every run, in the order of their names."""
+        """Return every run, ordered by name."""
         with self._lock:
             start = time.monotonic()
             if start > self._scan_again:
@@ -130,16 +127,15 @@ class Library:
             return list(self._entries.values())
 
     def entry(self, slug: str) -> Entry | None:
-        """A run by its slug, or None."""
         self.entries()
         entry = self._entries.get(slug)
         if entry is None:
             return None
-        manifest, trouble = self._manifest(entry.path)  # always as it is now: a running run changes it
+        manifest, trouble = self._manifest(entry.path)  # read again, since a running run changes it
         return replace(entry, manifest=manifest, trouble=trouble)
 
     def open(self, entry: Entry, seconds: float) -> OpenRun:
-        """A run brought up to date, as far as the given time allows; the rest is read meanwhile."""
+        """Bring a run up to date as far as the time allows; the rest is read in the background."""
         reader = self.reader(entry)
         if entry.path not in self._reading and not reader.refresh(seconds, entry.manifest):
             self._reading.add(entry.path)
@@ -147,20 +143,18 @@ class Library:
         return OpenRun(entry, reader.snapshot(entry.manifest))
 
     def _read_on(self, entry: Entry, reader: RunReader) -> None:
-        """Read the rest, slice by slice, for as long as the run is wanted."""
         try:
             while not reader.refresh(SLICE, entry.manifest) and self.is_open(entry):
-                time.sleep(0.005)  # whoever waits for the lock gets it
+                time.sleep(0.005)  # let a page that waits have the lock
         finally:
             self._reading.discard(entry.path)
 
     def is_open(self, entry: Entry) -> bool:
-        """Whether the run is being read already."""
         with self._lock:
             return entry.path in self._open
 
     def reader(self, entry: Entry) -> RunReader:
-        """The reader of a run, kept while it is in use."""
+        """Return the reader of a run, which is kept while it is in use."""
         with self._lock:
             reader = self._open.get(entry.path)
             if reader is None:
@@ -195,7 +189,7 @@ class Library:
 
 
 def find_run_folders(root: Path) -> list[Path]:
-    """Folders that hold a manifest: `root` itself, or any below it; what lies inside a run is not looked at."""
+    """Return the folders with a manifest: `root` itself or folders below it, but none inside a run."""
     runs: list[Path] = []
     looked = 0
     level = [root]
@@ -224,10 +218,10 @@ def _read_manifest(raw: bytes) -> tuple[Manifest | None, str]:
     except UNREADABLE as error:
         return None, f"the manifest is damaged: {first_line(error)}"
     if manifest.format > FORMAT:
-        return manifest, "written by a newer markscheme: what is new in it is not shown"
+        return manifest, "written by a newer version of markscheme; what that version added is not shown"
     return manifest, ""
 
 
 def _slug(name: str) -> str:
-    """Letters, digits and dashes: fit for an address and for a file name, also on other systems."""
+    """Reduce a name to characters that are safe in addresses and file names."""
     return re.sub(r"[^A-Za-z0-9._-]+", "~", name).strip(".") or "run"

@@ -1,7 +1,7 @@
-"""The few marks of Markdown that help to read a model's text: headings, bold, code, tables. Linear in the text.
+"""Finds the Markdown that helps to read a model's text: headings, bold, code, tables. Linear in the text.
 
-Nothing is taken out: a mark stays in the page as source that the raw view shows, and a link stays text. What could be
-arithmetic (`2**3`, a single `*`) is left alone.
+The marks stay in the page as source for the raw view, and links stay text. What could be arithmetic (`2**3`, a single
+`*`) is not changed.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ Span = tuple[int, int]
 
 
 class Edit(NamedTuple):
-    """`text[start:end]` becomes hidden source, with these tags of ours around it."""
+    """`text[start:end]` becomes hidden source with these tags around it."""
 
     start: int
     end: int
@@ -32,12 +32,12 @@ _CELL, _ROW = '<span class="td">', '<span class="tr">'
 
 
 def edits(text: str, formulas: Sequence[Span]) -> list[Edit]:
-    """Every mark in order. None touches a formula, and what one opens is closed before the next line or its own end."""
+    """Return the marks in order. None overlaps a formula, and every opened tag is closed."""
     return sorted(_edits(text, _Taken(formulas)))
 
 
 class _Taken:
-    """Places that belong to formulas."""
+    """Tells whether a place is inside one of some spans."""
 
     def __init__(self, spans: Sequence[Span]) -> None:
         self._spans, self._starts = spans, [start for start, _ in spans]
@@ -99,7 +99,7 @@ def _inline(text: str, start: int, end: int, taken: _Taken) -> Iterator[Edit]:
 
 
 def _is_table(text: str, lines: list[Span], n: int, taken: _Taken) -> bool:
-    """A line of cells with a line of dashes below it."""
+    """True for a line of cells followed by a line of dashes."""
     if n + 1 >= len(lines) or not text.startswith("|", lines[n][0]) or taken.at(lines[n][0]):
         return False
     return _RULE.fullmatch(text, *lines[n + 1]) is not None
@@ -110,7 +110,7 @@ def _table(text: str, rows: list[Span], taken: _Taken) -> Iterator[Edit]:
     for n, (start, end) in enumerate(rows):
         opening = '<span class="table">' if n == 0 else ""
         closing = "</span>" if n == last else ""
-        line_end = min(end + 1, len(text))  # a block needs no line end behind it
+        line_end = min(end + 1, len(text))  # a block needs no line end after it
         if n == 1:
             yield Edit(start, line_end, "", closing)
             continue

@@ -1,8 +1,8 @@
-"""LaTeX to MathML that a browser shows by itself: no script, no font to ship, nothing that could run.
+"""Converts LaTeX to MathML, which browsers render without scripts.
 
-latex2mathml does the reading. Its string output is not safe (`\\text{<img …>}` comes out as it went in), so only its
-element tree is used and written anew here: known tags, known attributes, everything else escaped or left out. What
-cannot be read, is too long or too deep gives None, and the caller shows the source.
+latex2mathml parses the formula. Its string output is not safe (`\\text{<img …>}` is passed through), so only its element
+tree is used, and written here with known tags and attributes; everything else is escaped or left out. For a formula that
+cannot be parsed, or is too long or too deep, the result is None and the caller shows the source.
 """
 
 from __future__ import annotations
@@ -14,15 +14,15 @@ from xml.etree.ElementTree import Element
 
 from markscheme.view.visible import plain_visible
 
-# Characters of a formula; converting costs about 30 µs a character at worst, and nobody reads a longer one.
+# characters of a formula; converting costs at most about 30 µs per character
 LONGEST = 3_000
-DEEPEST = 60  # Levels of the tree. The reader is recursive; depth is where it (and a browser) would suffer.
+DEEPEST = 60  # levels of the tree; the parser is recursive
 
 _TAG = re.compile(
     "math|mrow|mi|mo|mn|mtext|mspace|msup|msub|msubsup|mfrac|msqrt|mroot|mover|munder|munderover|mtable|mtr|mtd"
     "|mstyle|mpadded|mphantom|mmultiscripts|mprescripts|none"
 )
-# Attributes that only shape a formula, with values that cannot grow it out of the page.
+# Attributes that only shape a formula, with values that keep it within the page.
 _SAFE = (
     re.compile(
         "(stretchy|fence|separator|accent|accentunder|largeop|movablelimits|symmetric|displaystyle)=(true|false)"
@@ -42,24 +42,24 @@ _CLASSES = {
     ("columnalign", "right"): "right",
     ("mathvariant", "bold"): "bold",
 }
-# Environments of lines. The reader knows one of them by a name it can align, and would run the others together.
+# Environments of lines. latex2mathml aligns only `align*`, and would run the lines of the others together.
 _ALIGNED = re.compile(
     r"(?<!\\)\\(begin|end)\{(?:align|aligned|alignat|alignedat|flalign|gather|gathered|multline|eqnarray|equation|split)"
     r"\*?\}(?:\[[tbc]\])?(?:\{\d\})?"
 )
 _RENAMED = re.compile(r"(?<!\\)\\(begin|end)\{dcases\}")
-# Commands that show nothing, which the reader would spell out.
+# Commands without visible output, which latex2mathml would spell out.
 _UNSEEN = re.compile(r"(?<!\\)\\(?:nonumber|notag|hfill|noindent|(?:label|require)\{[^{}]*\})(?![A-Za-z])")
 _COMMANDS = re.compile(r"(?:\\[A-Za-z]+\s*){2,}")
 _FUNCTION = re.compile("[A-Za-z]{2,}")
 _THIN = '<mspace width="0.17em"></mspace>'
 _SIGNS, _CLOSING = frozenset("+-−±∓"), frozenset(")]}|!⌋⌉⟩′")
-_UPRIGHT = re.compile(r"&#x000[4-7][0-9A-F];")  # a lone letter that \mathrm wrote: `mi` would slant it
+_UPRIGHT = re.compile(r"&#x000[4-7][0-9A-F];")  # a single letter from \mathrm, which `mi` would slant
 
 
 @lru_cache(maxsize=2048)
 def to_mathml(latex: str, display: bool = False) -> str | None:
-    """A `<math>` element as HTML, or None where the source should be shown."""
+    """Return a `<math>` element as HTML, or None if the source should be shown."""
     if len(latex) > LONGEST or not latex.strip() or _depth(latex) > DEEPEST:
         return None
     from latex2mathml.converter import convert_to_element
@@ -67,18 +67,18 @@ def to_mathml(latex: str, display: bool = False) -> str | None:
     try:
         tree = convert_to_element(_readable(latex), display="block" if display else "inline")
         return _write(tree, 0)
-    except Exception:  # noqa: BLE001 - a parser of hostile text: whatever it trips over, the source is shown instead
+    except Exception:  # noqa: BLE001 - the parser may fail on hostile text; then the source is shown
         return None
 
 
 def _readable(latex: str) -> str:
-    """The same in the words that the reader knows."""
+    """Rewrite commands that latex2mathml does not know."""
     latex = _RENAMED.sub(r"\\\1{cases}", _ALIGNED.sub(r"\\\1{align*}", latex))
     return _UNSEEN.sub("", latex)
 
 
 def _depth(latex: str) -> int:
-    """How deep braces and their kin could nest, before any recursive reader sees them."""
+    """Return an upper bound of the nesting, before the recursive parser sees it."""
     depth = deepest = 0
     for token in re.findall(r"\\(?:left|begin)\b|\\(?:right|end)\b|\\.|[{}^_]", latex):
         if token in ("{", "\\left", "\\begin"):
@@ -86,7 +86,7 @@ def _depth(latex: str) -> int:
             deepest = max(deepest, depth)
         elif token in ("}", "\\right", "\\end"):
             depth -= 1
-    # `\\frac\\frac…` nests without a brace: each takes the next as its argument.
+    # `\\frac\\frac…` nests without braces: each takes the next as its argument.
     chains: list[int] = [run.count("\\") for run in _COMMANDS.findall(latex)]
     return max(deepest, *chains, *(len(run) for run in re.findall(r"[\^_'\s]{2,}", latex)), 0)
 
@@ -102,7 +102,7 @@ def _write(element: Element, depth: int, sign: bool = False) -> str:
     if tag == "mi" and _UPRIGHT.fullmatch(text):
         attributes += ' mathvariant="normal"'
     inside, before = _escaped(text), None
-    in_a_row = tag in ("math", "mrow", "mtd", "mstyle")  # elsewhere a child's place has a meaning
+    in_a_row = tag in ("math", "mrow", "mtd", "mstyle")  # elsewhere the position of a child matters
     for child in element:
         if in_a_row and before is not None and _are_apart(before, child):
             inside += _THIN
@@ -112,14 +112,14 @@ def _write(element: Element, depth: int, sign: bool = False) -> str:
 
 
 def _is_sign(element: Element, before: Element | None) -> bool:
-    """Whether a plus or minus is a sign, not a sum: it stands first, or behind another operator or an opening."""
+    """True if a plus or minus is a sign: it is first, or follows another operator or an opening bracket."""
     if element.tag != "mo" or unescape(element.text or "") not in _SIGNS:
         return False
     return before is None or (before.tag == "mo" and unescape(before.text or "") not in _CLOSING)
 
 
 def _are_apart(left: Element, right: Element) -> bool:
-    """Whether a thin space belongs between two: around the name of a function, but not before its parenthesis."""
+    """True if a thin space belongs between two elements: around a function name, but not before its parenthesis."""
     return "mo" not in (left.tag, right.tag) and (_is_function(left) or _is_function(right))
 
 
@@ -140,5 +140,5 @@ def _attributes(element: Element) -> str:
 
 
 def _escaped(text: str) -> str:
-    """The library writes `&#x02211;` for itself but passes `<` through: undo the one, then do the other to all."""
+    """Unescape what latex2mathml escaped (`&#x02211;`), then escape everything."""
     return escape(plain_visible(unescape(text)), quote=False)

@@ -1,4 +1,4 @@
-"""One line of figures for each run: from its own report if that is up to date, else from its marks."""
+"""The figures of a run in the list of runs: from its report if that is up to date, else from its marks."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ from markscheme.view.library import REPORT, SLICE, Entry, FileStates, OpenRun
 from markscheme.view.site import Site
 
 LARGEST_REPORT = 16 << 20
-SMALL = 30 << 20  # bytes of responses up to which a run that nobody looks at is read anew rather than kept in memory
+SMALL = 30 << 20  # bytes of responses up to which a run is read again rather than kept in memory
 
 
 class Overview(msgspec.Struct, frozen=True, kw_only=True):
-    """What the table of runs shows: the part of a `report.json` that every version has, or the same from the marks."""
+    """The part of a `report.json` that the list of runs shows, or the same computed from the marks."""
 
     protocol: str = ""
     problems: int = 0
@@ -48,34 +48,31 @@ class Overview(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def expected(self) -> int:
-        """Responses that there are to be."""
         return self.responses + self.missing
 
     @property
     def passes(self) -> list[tuple[int, Estimate]]:
-        """pass@k for k beyond 1, where it is defined."""
+        """Return pass@k for k > 1, where it is defined."""
         known = {k: each for k, each in self.pass_at_k.items() if k.isdecimal() and each.value is not None}
         return [(int(k), each) for k, each in known.items() if k != "1"]
 
     @property
     def errors(self) -> float | None:
-        """Share of what came back at all that is an error."""
+        """Return the share of failed requests."""
         errors = self.verdicts.get(Verdict.ERROR, 0)
         return errors / (self.responses + errors) if self.responses + errors else None
 
     @property
     def mean_tokens(self) -> float | None:
-        """Completion tokens a response."""
         return self.tokens / self.responses if self.tokens is not None and self.responses else None
 
     @property
     def uncertainty(self) -> list[dict[str, str]]:
-        """What it is made of, a row for each population."""
         return variance_rows(self.variance) if self.variance else []
 
 
 def overview(site: Site, entry: Entry) -> Made[Overview]:
-    """The figures of a run: at once where its report has them, else made in the background."""
+    """Return the figures of a run: at once from its report, or computed in the background."""
     key, states = (entry.path, "overview"), entry.file_states()
     stamp = tuple(states.items())
     ready = site.background.known(key, stamp)
@@ -89,9 +86,9 @@ def overview(site: Site, entry: Entry) -> Made[Overview]:
 
 
 def _from_report(entry: Entry, states: FileStates, root: Path) -> Overview | None:
-    """The figures that the run itself reported, if nothing it was made from changed since.
+    """Return the figures of the run's own report if its files have not changed since.
 
-    Times alone do not tell: a copy may have newer ones in any order. So sizes and the manifest must be the same, too.
+    A copied folder may have newer times in any order, so sizes and the manifest must match too.
     """
     manifest, written = entry.manifest, {name: when for name, (when, _) in states.items()}
     needed = ("problems.jsonl", "responses", f"marks/{entry.protocol}.jsonl")
@@ -108,13 +105,13 @@ def _from_report(entry: Entry, states: FileStates, root: Path) -> Overview | Non
     if reported != (manifest.protocol, manifest.problems, manifest.samples, manifest.counts):
         return None
     sizes = {name: size for name, (_, size) in states.items() if name.startswith((*needed, "rounds"))}
-    if report.files not in ({}, sizes):  # none in a report of an earlier version
+    if report.files not in ({}, sizes):  # a report of an earlier version has none
         return None
     return _with_usage(report, manifest)
 
 
 def _with_usage(report: Overview, manifest: Manifest, tokens: int | None = None) -> Overview:
-    """With the tokens and the cost that the manifest has added up, where it has."""
+    """Add the tokens and the cost of the manifest."""
     usage = manifest.usage
     if usage is None:
         return msgspec.structs.replace(report, tokens=tokens, cost=None)
@@ -122,13 +119,13 @@ def _with_usage(report: Overview, manifest: Manifest, tokens: int | None = None)
 
 
 def _from_files(site: Site, entry: Entry, size: int) -> Overview | None:
-    """The same from the run's files; None where they cannot be read as a run, which its own pages tell."""
+    """Compute the figures from the run's files; None if they cannot be read, which the run's page explains."""
     manifest = entry.manifest
-    # A run that is growing or took long to read is kept open, so that the next look reads only what is new.
+    # A running or large run is kept open, so that only new lines are read next time.
     kept = size > SMALL or entry.running or site.library.is_open(entry)
     reader = site.library.reader(entry) if kept else RunReader(entry.path, site.library.root)
     while not reader.refresh(SLICE, manifest):
-        time.sleep(0.005)  # a page that waits for the lock gets it
+        time.sleep(0.005)  # let a page that waits have the lock
     try:
         snapshot = reader.snapshot(manifest)
         protocol = OpenRun(entry, snapshot).protocol

@@ -1,7 +1,4 @@
-"""Plots as SVG inside the page: drawn on the server, coloured by the style sheet, each mark with its own tooltip.
-
-Only numbers and escaped labels go in; colours are classes, so light and dark need no second drawing.
-"""
+"""Plots as inline SVG: drawn on the server, coloured by the style sheet in light and dark, with a tooltip per mark."""
 
 from __future__ import annotations
 
@@ -51,23 +48,21 @@ def _text(label: str, x: float, y: float, anchor: str = "middle", kind: str = "t
 
 
 def percent(value: float, digits: int = 1) -> str:
-    """A share as it is written everywhere."""
     return f"{100 * value:.{digits}f} %"
 
 
 def interval_text(figure: Estimate) -> str:
-    """`61.3 % (55.2 to 67.1)`."""
+    """Return a text such as `61.3 % (55.2 to 67.1)`."""
     value, low, high = _parts(figure)
     return f"{percent(value)} ({100 * low:.1f} to {100 * high:.1f})"
 
 
 def _parts(figure: Estimate) -> tuple[float, float, float]:
-    """Value, low and high of a figure that is defined."""
     return figure.value or 0.0, figure.low or 0.0, figure.high or 0.0
 
 
 def range_bar(figure: Estimate, width: int = 120) -> Markup:
-    """A figure and its interval on a scale from 0 to 100 %, for a line of a table; nothing where it is undefined."""
+    """Draw a figure and its interval on a scale from 0 to 100 %, for a row of a table; empty if it is undefined."""
     if figure.value is None:
         return Markup("")
     dot, low, high = (4 + (width - 8) * part for part in _parts(figure))
@@ -78,7 +73,7 @@ def range_bar(figure: Estimate, width: int = 120) -> Markup:
 
 
 def verdict_bar(counts: Mapping[str, int], width: int = 600, height: int = 18, kind: str = "stack") -> Markup:
-    """All responses as one bar, a part for each verdict."""
+    """Draw all responses as one bar with a part per verdict."""
     total = sum(counts.values())
     body, x = [], 0.0
     for name, count in counts.items():
@@ -97,12 +92,12 @@ def verdict_bar(counts: Mapping[str, int], width: int = 600, height: int = 18, k
 def pass_curve(
     points: Sequence[tuple[int, Estimate]], figure_of: str = "pass@{}", axis: str = "k samples", *, log: bool = True
 ) -> Markup:
-    """pass@k against k (or a figure against token limits) on a logarithmic scale, with the band of its intervals."""
+    """Draw pass@k over k (or a figure over token limits or steps) with the band of its intervals."""
     curve = [(k, *_parts(figure)) for k, figure in points]
     low = min(0.9, math.floor(10 * min(low for *_, low, _ in curve)) / 10)
     high = max(low + 0.1, math.ceil(10 * max(high for *_, high in curve)) / 10)
     if high - low > 0.5:
-        low, high = math.floor(5 * low + 1e-9) / 5, math.ceil(5 * high - 1e-9) / 5  # lines stand every 20 % then
+        low, high = math.floor(5 * low + 1e-9) / 5, math.ceil(5 * high - 1e-9) / 5  # grid lines are then 20 % apart
     least, most = points[0][0], points[-1][0]
 
     def x(k: float) -> float:
@@ -128,7 +123,7 @@ def pass_curve(
 
 
 def token_histogram(bins: Sequence[Bin]) -> Markup:
-    """How many responses are how long, coloured by what became of them."""
+    """Draw the lengths of responses, coloured by verdict."""
     top = _nice(max(one.total for one in bins))
     low, high = math.log(bins[0].low), math.log(bins[-1].high + 1)
 
@@ -160,7 +155,7 @@ def token_histogram(bins: Sequence[Bin]) -> Markup:
 
 
 def solve_rates(rates: Sequence[float]) -> Markup:
-    """Every problem's share of correct samples, hardest first: how much is settled and how much is luck."""
+    """Draw every problem's share of correct samples, hardest first."""
     known = sorted(rate for rate in rates if not math.isnan(rate))
     width = (WIDTH - LEFT - RIGHT) / max(1, len(known))
     y = _upwards(0, 1)
@@ -178,7 +173,7 @@ def solve_rates(rates: Sequence[float]) -> Markup:
 
 
 def dumbbell(left: float, right: float, width: int = 150) -> Markup:
-    """Two solve rates on one scale, an arrow's worth of line between them."""
+    """Draw two solve rates on one scale, connected by a line."""
     start, end = (4 + (width - 8) * value for value in (left, right))
     words = f"from {percent(left, 0)} to {percent(right, 0)}"
     change = _line("up" if right > left else "down", start, 7, end, 7)
@@ -187,7 +182,7 @@ def dumbbell(left: float, right: float, width: int = 150) -> Markup:
 
 
 def difference_bar(difference: Interval, width: int = 260) -> Markup:
-    """A difference with its interval around zero."""
+    """Draw a difference and its interval on a scale around zero."""
     reach = max(0.05, math.ceil(20 * max(abs(difference.low), abs(difference.high))) / 20)
     zero, low, dot, high = (
         10 + (width - 20) * (value + reach) / (2 * reach)
@@ -209,7 +204,7 @@ def difference_bar(difference: Interval, width: int = 260) -> Markup:
 
 
 def _upwards(low: float, high: float) -> Callable[[float], float]:
-    """From a value to its height in a plot."""
+    """Return the mapping from a value to its height in a plot."""
     return lambda value: HEIGHT - BOTTOM - (HEIGHT - TOP - BOTTOM) * (value - low) / (high - low)
 
 
@@ -232,6 +227,6 @@ def _axis_title(label: str) -> Markup:
 
 
 def _nice(top: int) -> int:
-    """The next number that halves well."""
+    """Round up to a number that halves well."""
     scale = 10 ** max(0, len(str(top)) - 2)
     return int(max(2, math.ceil(top / (2 * scale)) * 2 * scale))

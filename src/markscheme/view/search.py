@@ -1,8 +1,7 @@
-"""Finds words in the texts by reading the files: no index of words, whose size would be that of the texts again.
+"""Searches the texts by reading the files; an index of words would be as large as the texts.
 
-Only the lines of the rows in question are read, in file order and in large pieces; the needle is looked for in the
-bytes as they stand, and each hit is checked on the decoded text. It takes one to three seconds a gigabyte, and what was
-found so far can be shown meanwhile.
+Only the lines of the given rows are read, in file order and in large pieces. The words are searched in the raw bytes, and
+each hit is checked on the decoded text. This takes one to three seconds per gigabyte, and partial results can be shown.
 """
 
 from __future__ import annotations
@@ -22,9 +21,9 @@ from markscheme.runs.lines import UNREADABLE
 from markscheme.runs.snapshot import Snapshot
 from markscheme.view.background import Report
 
-# Bytes read at once; a longer line is read whole. Small enough for memory that is used again: half the time of 4 MB.
+# Bytes read at once; a longer line is read as a whole. Larger pieces do not stay in the cache: 4 MB take twice as long.
 PIECE = 192 << 10
-REPORT_EVERY = 0.2  # seconds between two reports of how far a search came
+REPORT_EVERY = 0.2  # seconds between two progress reports
 
 
 class _Texts(msgspec.Struct):
@@ -37,7 +36,7 @@ _decoder = msgspec.json.Decoder(_Texts)
 
 @dataclass(frozen=True)
 class SearchResult:
-    """Rows whose text holds the words, and how much was looked through."""
+    """The matching rows, and how many rows were searched."""
 
     rows: Ints
     searched: int
@@ -45,25 +44,25 @@ class SearchResult:
 
     @property
     def complete(self) -> bool:
-        """Whether every row in question was looked at."""
+        """True if every row was searched."""
         return self.searched == self.total
 
 
 class Needle:
-    """What is looked for: in the bytes quickly, in the decoded text for certain.
+    """The words of a search, to find in bytes quickly and in decoded text with certainty.
 
-    Without `case`, letters of ASCII are equal in both cases, as that is what can be told from bytes.
+    Without `case`, only ASCII letters match in both cases, since the search is in bytes.
     """
 
     def __init__(self, words: str, case: bool) -> None:
         self._case = case
         self._words = words if case else words.lower()
-        # As we write JSON, and as a writer does that escapes everything beyond ASCII.
+        # as we write JSON, and as writers do that escape everything beyond ASCII
         forms = {msgspec.json.encode(words)[1:-1], json.dumps(words)[1:-1].encode()}
         self._forms = [form if case else form.lower() for form in forms]
 
     def rows_in(self, piece: bytes, starts: list[int]) -> list[int]:
-        """Which of the lines that start at `starts` may hold the words."""
+        """Return the lines, by index in `starts`, that may contain the words."""
         hay = piece if self._case else piece.lower()
         seen: set[int] = set()
         for form in self._forms:
@@ -73,11 +72,11 @@ class Needle:
                 seen.add(row)
                 if row + 1 == len(starts):
                     break
-                at = hay.find(form, starts[row + 1])  # one hit a line is enough
+                at = hay.find(form, starts[row + 1])  # one hit per line is enough
         return sorted(seen)
 
     def is_in(self, line: bytes) -> bool:
-        """Whether the words stand in the text or the reasoning of this line, and not merely in its id."""
+        """True if the words are in the text or the reasoning of a line."""
         try:
             texts = _decoder.decode(line)
         except UNREADABLE:
@@ -94,9 +93,9 @@ def search(
     case: bool = False,
     report: Report[SearchResult] = lambda _: True,
 ) -> SearchResult:
-    """The rows among `rows` whose text or reasoning holds `words`.
+    """Return the rows whose text or reasoning contains `words`.
 
-    `report` is told now and then how far it came; the search ends there if it says False.
+    `report` gets partial results; the search stops if it returns False.
     """
     needle = Needle(words, case)
     place = snapshot.rows["offset"][rows]
@@ -125,7 +124,7 @@ def search(
 
 
 def _batches(snapshot: Snapshot, rows: Ints) -> Iterator[Ints]:
-    """Rows whose lines stand so close together that one read takes them all."""
+    """Yield rows whose lines are close enough together for one read."""
     offset, length = snapshot.rows["offset"][rows], snapshot.rows["length"][rows]
     start = 0
     for at in range(1, len(rows) + 1):

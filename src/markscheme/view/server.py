@@ -1,4 +1,4 @@
-"""The server: addresses to pages. Reads run folders in threads, so that a long read never stops the others."""
+"""The server: maps addresses to pages, which are made in threads so that a long read does not block the others."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ M_MMAP_THRESHOLD = -3  # from malloc.h
 
 
 def make_app(root: Path, host: str) -> web.Application:
-    """The app over one folder; `host` is the address it will listen on."""
+    """Return the app for one folder; `host` is the address it will listen on."""
     app = web.Application(middlewares=[Guard(host).middleware, _not_there])
     site = Site(Library(root), Links(asset_version()))
     app[SITE] = site
@@ -80,25 +80,25 @@ def make_app(root: Path, host: str) -> web.Application:
 
 
 def asset_version() -> str:
-    """Changes when a style sheet or script does."""
+    """Return a hash of the style sheets and scripts."""
     content = b"".join(asset(name) for name in sorted(ASSETS))
     return hashlib.sha256(content).hexdigest()[:8]
 
 
 def asset(name: str) -> bytes:
-    """A style sheet, script or picture that ships with the package; the style sheet with the colours of verdicts."""
+    """Return a packaged style sheet, script or picture; the style sheet has the colours of verdicts added."""
     content = files("markscheme.view").joinpath("assets", name).read_bytes()
     return content + style_sheet().encode() if name == "app.css" else content
 
 
 async def _prepare(app: web.Application) -> None:
-    """Few threads, as each keeps memory of its own; and the templates compiled before somebody waits for them."""
+    """Use few threads, since each keeps its own memory, and compile the templates in the background."""
     asyncio.get_running_loop().set_default_executor(ThreadPoolExecutor(THREADS, thread_name_prefix="pages"))
     app[PREPARING] = asyncio.create_task(_compile_later())
 
 
 async def _compile_later() -> None:
-    await asyncio.sleep(1)  # the first page goes first
+    await asyncio.sleep(1)  # the first page has priority
     await asyncio.to_thread(compile_templates)
 
 
@@ -111,10 +111,10 @@ async def _close(app: web.Application) -> None:
 async def _not_there(
     request: web.Request, handler: Callable[[web.Request], Awaitable[web.StreamResponse]]
 ) -> web.StreamResponse:
-    """What does not exist is a page that says so."""
+    """Answer with a page that says what is missing."""
     try:
         return await handler(request)
-    except MarkschemeError as problem:  # a condition that was typed, a damaged file
+    except MarkschemeError as problem:  # a mistake in a condition, a damaged file
         message = str(problem)
     except web.HTTPNotFound:
         message = "There is no such page."
@@ -123,7 +123,7 @@ async def _not_there(
 
 
 def _get(address: str, make: Callable[[Site, web.Request], web.Response]) -> web.RouteDef:
-    """An address whose answer is made in a thread; the page's patience begins there."""
+    """Make the answer in a thread; the page's patience begins there."""
 
     async def handle(request: web.Request) -> web.StreamResponse:
         return await asyncio.to_thread(lambda: make(request.app[SITE].begin(), request))
@@ -132,7 +132,7 @@ def _get(address: str, make: Callable[[Site, web.Request], web.Response]) -> web
 
 
 def _page(address: str, make: Callable[[Site, web.Request], Page]) -> web.RouteDef:
-    """A whole page, which is sent again only when it is another."""
+    """Answer with a whole page, or with 304 if the browser has it already."""
 
     def respond(site: Site, request: web.Request) -> web.Response:
         body = render_page(site, make(site, request))
@@ -148,12 +148,11 @@ def _page(address: str, make: Callable[[Site, web.Request], Page]) -> web.RouteD
 
 
 def _pattern(address: str) -> str:
-    """The address as the router reads it: problems and samples are numbers."""
+    """Restrict problems and samples in an address to numbers."""
     return re.sub(r"\{(problem|sample)\}", r"{\1:\\d{1,9}}", address)
 
 
 def _listed_page(place: Place) -> web.RouteDef:
-    """A page of the table, made from what its address names and from the query."""
     named = place.address.count("{")
     return _page(
         _pattern(place.address), lambda site, request: place.make(site, *_cell(request)[:named], request.query)
@@ -175,17 +174,17 @@ def _slugs(request: web.Request) -> list[str]:
 
 
 def _cell(request: web.Request) -> tuple[str, int, int]:
-    """Run, problem counted from 0, sample, as far as an address names them."""
+    """Return run, problem (from 0) and sample, as far as an address names them."""
     parts = request.match_info
     return parts.get("slug", ""), int(parts.get("problem", "1")) - 1, int(parts.get("sample", "0"))
 
 
 def _csv(address: str, make: Callable[[Site, web.Request], Iterable[list[object]]]) -> web.RouteDef:
-    """A table as a file, streamed: its length is not bounded by memory."""
+    """Stream a table as a file, so that its length is not limited by memory."""
 
     async def handle(request: web.Request) -> web.StreamResponse:
         rows = iter(make(request.app[SITE].begin(), request))
-        first = await asyncio.to_thread(csv_lines, rows, 1)  # whatever is wrong shows before anything is sent
+        lines = await asyncio.to_thread(csv_lines, rows, 1)  # errors show before anything is sent
         name = re.sub(r"[^A-Za-z0-9.-]+", "-", request.path.strip("/")) or "runs.csv"
         response = web.StreamResponse(
             headers={
@@ -195,8 +194,7 @@ def _csv(address: str, make: Callable[[Site, web.Request], Iterable[list[object]
             }
         )
         await response.prepare(request)
-        lines = first
-        with contextlib.suppress(ConnectionError):  # whoever read it has enough
+        with contextlib.suppress(ConnectionError):  # the reader closed the connection
             while lines:
                 await response.write(lines)
                 lines = await asyncio.to_thread(csv_lines, rows, CSV_ROWS_AT_ONCE)
@@ -207,7 +205,7 @@ def _csv(address: str, make: Callable[[Site, web.Request], Iterable[list[object]
 
 
 def csv_lines(rows: Iterable[list[object]], most: int) -> bytes:
-    """So many lines more of a table, as a file has them."""
+    """Return the next rows of a table as lines of a CSV file."""
     out = io.StringIO()
     writer = csv.writer(out)
     for _, row in zip(range(most), rows, strict=False):
@@ -216,27 +214,27 @@ def csv_lines(rows: Iterable[list[object]], most: int) -> bytes:
 
 
 def safe_cell(value: object) -> object:
-    """A cell that no spreadsheet takes for a formula: a text that starts like one gets an apostrophe in front."""
+    """Put an apostrophe before a text that a spreadsheet would run as a formula."""
     if isinstance(value, str) and value[:1] in tuple("=+-@\t\r\n＝＋－＠"):
         return value if re.fullmatch(r"[+-]?[\d.,]+(e[+-]?\d+)?", value, re.IGNORECASE) else "'" + value
     return value
 
 
 def _text(site: Site, request: web.Request) -> web.Response:
-    """The text of a response as it is, for saving and for searching in."""
+    """Return the text of a response as plain text."""
     *_, response = find_response(site, *_cell(request))
     whole = (f"{response.reasoning}\n\n" if response.reasoning else "") + response.text
     return web.Response(body=whole.encode("utf-8", "replace"), content_type="text/plain", charset="utf-8")
 
 
 def _record(site: Site, request: web.Request) -> web.Response:
-    """Everything that is kept of a response, as JSON: the problem with its prompt, what came back, every mark."""
+    """Return everything that is stored about a response as JSON: problem, prompt, response and marks."""
     body = msgspec.json.format(msgspec.json.encode(full_record(site, *_cell(request))))
     return web.Response(body=body, content_type="application/json", charset="utf-8")
 
 
 def _piece(site: Site, request: web.Request) -> web.Response:
-    """A piece of a long text that has been scrolled to."""
+    """Return a piece of a long text."""
     try:
         start, end = (int(request.query[name][:12]) for name in ("from", "to"))
     except (KeyError, ValueError):
@@ -245,12 +243,11 @@ def _piece(site: Site, request: web.Request) -> web.Response:
 
 
 def _others(site: Site, request: web.Request) -> web.Response:
-    """What the protocols say that the run was not marked with."""
+    """Return the verdicts of the protocols that the run was not marked with."""
     return _html(render_fragment(site, "judgements.html", marks=other_marks(site, *_cell(request)), stored=False), 200)
 
 
 async def send_asset(request: web.Request) -> web.StreamResponse:
-    """A style sheet, script or picture, which a browser may keep."""
     name = request.match_info["name"]
     if name not in ASSETS:
         raise web.HTTPNotFound
@@ -263,19 +260,19 @@ async def send_asset(request: web.Request) -> web.StreamResponse:
 
 
 def _give_memory_back() -> None:
-    """Large buffers straight from and to the system: glibc would let every thread keep what it once had (40 MB in all)."""
+    """Return large buffers to the system at once: otherwise glibc keeps them for each thread (40 MB in total)."""
     with contextlib.suppress(OSError, AttributeError):  # another C library
         if sys.platform == "linux":
             ctypes.CDLL(None).mallopt(M_MMAP_THRESHOLD, 256 << 10)
 
 
 def _is_ours(record: logging.LogRecord) -> bool:
-    """Whoever does not speak HTTP gets a 400; the terminal need not see a traceback of it."""
+    """Drop the tracebacks of requests that are not HTTP; the client gets a 400."""
     return not (record.exc_info and isinstance(record.exc_info[1], HttpProcessingError))
 
 
 async def serve(app: Path | web.Application, host: str, port: int, started: Callable[[str], Any]) -> None:
-    """Answer until cancelled, with an app or the pages of a folder; `started` is told the address once it works."""
+    """Serve an app, or the pages of a folder, until cancelled; call `started` with the address once it works."""
     _give_memory_back()
     logging.getLogger("aiohttp.server").addFilter(_is_ours)
     app = make_app(app, host) if isinstance(app, Path) else app

@@ -1,4 +1,4 @@
-"""What every page is made from: the library, the addresses, the time it may take."""
+"""What every page is made from: the library, the addresses, the time limit."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ from markscheme.view.links import Links
 T = TypeVar("T")
 Rows = TypeVar("Rows", Ints, list[Any])
 
-# Seconds a page waits for an index or a figure that is not ready; then it is shown without and asks again.
+# Seconds a page waits for an index or a figure; after that it is shown without it and reloads later.
 PATIENCE = 0.35
 
 
 class NotThereError(MarkschemeError):
-    """There is nothing at this address; the message is for the reader of the page."""
+    """Nothing exists at this address; the message is shown on the page."""
 
 
 @dataclass(frozen=True)
 class Page:
-    """A template with what it shows. `again` is when the page should ask for news, in seconds; 0 is never."""
+    """A template with its context. `again` is the number of seconds after which the page updates; 0 is never."""
 
     template: str
     title: str
@@ -36,7 +36,7 @@ class Page:
 
 
 class Sheet(NamedTuple, Generic[Rows]):
-    """A page of a long table: its rows, its number, how many pages there are."""
+    """One page of a long table."""
 
     rows: Rows
     page: int
@@ -44,7 +44,7 @@ class Sheet(NamedTuple, Generic[Rows]):
 
     @classmethod
     def turn_to(cls, rows: Rows, asked: str | int, most: int, *, whole: bool = False) -> Sheet[Rows]:
-        """The page that an address asks for, or the nearest that there is; `whole` has all rows on one."""
+        """Return the requested page or the nearest one; with `whole`, all rows on one page."""
         if whole:
             return cls(rows, 1, 1)
         text = str(asked)
@@ -64,35 +64,32 @@ class Site:
     searches: Background = field(default_factory=lambda: Background(workers=3, most=30))
     judgings: Background = field(default_factory=lambda: Background(workers=1, most=4))
     patience: float = PATIENCE
-    until: float = 0.0  # when this page's patience ends, as `time.monotonic`
+    until: float = 0.0  # end of this page's patience, by `time.monotonic`
 
     def begin(self, links: Links | None = None) -> Site:
-        """The site as one page sees it: with its own addresses, and its patience starting now."""
+        """Return the site for one page, whose patience starts now."""
         return replace(self, links=links or self.links, until=time.monotonic() + self.patience)
 
     def close(self) -> None:
-        """Let go of every thread."""
         for work in (self.background, self.searches, self.judgings):
             work.close()
 
     @property
     def left(self) -> float:
-        """Seconds that the page may still wait."""
         return max(0.0, self.until - time.monotonic())
 
     def entry(self, slug: str) -> Entry:
-        """A run by its slug."""
         entry = self.library.entry(slug)
         if entry is None:
             raise NotThereError(f"There is no run {slug!r} in this folder.")
         return entry
 
     def open(self, slug: str) -> OpenRun:
-        """A run with its index as far as patience goes, and with what was judged while it was looked at."""
+        """Open a run, indexed as far as patience allows, with the verdicts made since the viewer started."""
         try:
             run = self.library.open(self.entry(slug), self.left)
             if run.snapshot.complete:
-                _ = run.snapshot.wanted  # a plan that does not fit its problems is noticed before a page is half made
+                _ = run.snapshot.wanted  # fails here if the plan does not fit the problems
         except JournalError as trouble:
             raise NotThereError(f"{trouble}.") from None
         judging = self.judgings.known((run.entry.path, run.snapshot.version), True)
@@ -101,13 +98,13 @@ class Site:
         return replace(run, snapshot=replace(run.snapshot, judged=judging.value.judged))
 
     def figure(self, run: OpenRun, name: Hashable, work: Callable[[], T]) -> Made[T]:
-        """A slow figure of a run's verdicts: what there is of it, and whether it is of this moment."""
+        """Return a slow figure of a run's verdicts, as far as it is computed, and whether it is up to date."""
         stamp = (run.snapshot.marks_version, frozenset(run.snapshot.judged))
         return self.background.get((run.entry.path, name), stamp, lambda _: work(), self.left)
 
 
 def live(run: OpenRun, *, pending: bool = False) -> float:
-    """How soon a page of this run has news."""
+    """Return the seconds after which a page of this run should update."""
     if pending or not run.snapshot.complete:
         return 0.7
     return {"running": 2.0, "silent": 10.0}.get(run.entry.status, 0.0)

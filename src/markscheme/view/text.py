@@ -1,7 +1,7 @@
-"""A model's text as HTML: escaped, formulas and Markdown rendered with their source beside them, the answer highlighted.
+"""Renders a model's text as HTML: escaped, with formulas and Markdown next to their source, and the answer highlighted.
 
-Long texts are cut into blocks that a browser lays out only when they come into view. The clock bounds the work: when
-it runs out, the rest stays as source.
+Long texts are cut into blocks that a browser lays out when they come into view. After a time limit the rest is shown as
+source.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ Span = tuple[int, int]
 
 _LINE_END = re.compile(r"(?:[ \t]*\n)?")
 
-BLOCK = 4_000  # characters a block, more or less: some screens of text, laid out in a millisecond
+BLOCK = 4_000  # characters per block: a few screens of text, laid out in a millisecond
 
 
 def blocks(text: str, start: int, end: int, size: int = BLOCK) -> list[Span]:
-    """Cut `text[start:end]` into pieces of at most `size`, at an empty line if there is one, else at any line end."""
+    """Cut `text[start:end]` into pieces of at most `size` characters, at an empty line or a line end if possible."""
     cuts = []
     while end - start > size:
         low, high = start + size // 4, start + size
@@ -43,21 +43,21 @@ def blocks(text: str, start: int, end: int, size: int = BLOCK) -> list[Span]:
 
 
 def clock() -> float:
-    """What bounds the work on a page: processor time of its thread, so that a busy machine renders as much."""
+    """Return the processor time of this thread, so that a busy machine renders as much as an idle one."""
     return time.thread_time()
 
 
 def render(text: str, span: Span | None = None, until: float = math.inf) -> Markup:
-    """One block as HTML; `span` is the answer's place in it, `until` a time of `clock` after which it stays plain."""
+    """Render one block; `span` is the place of the answer, `until` a time of `clock` after which the text stays plain."""
     return render_plain(text, span) if clock() > until else Markup("".join(_pieces(text, span, until)))
 
 
 def render_plain(text: str, span: Span | None = None) -> Markup:
-    """The same without looking for formulas and Markdown."""
+    """Render one block without formulas and Markdown."""
     return Markup(_marked(text, 0, len(text), span))
 
 
-# Below, plain strings of HTML: thousands of pieces a page, and every one of them comes from `visible`, `to_mathml` or here.
+# Below are plain strings of HTML, for speed; all of them come from `visible`, `to_mathml` or this file.
 
 
 def _pieces(text: str, span: Span | None, until: float) -> Iterator[str]:
@@ -68,7 +68,7 @@ def _pieces(text: str, span: Span | None, until: float) -> Iterator[str]:
     for step in steps:
         if isinstance(step, Edit):
             yield _marked(text, at, step.start, span)
-            at = max(at, step.start)  # a display formula may have taken the line end
+            at = max(at, step.start)  # a display formula may include the line end
             yield f"{step.before}{_source(_marked(text, at, step.end, span))}{step.after}"
             at = max(at, step.end)
             continue
@@ -78,7 +78,7 @@ def _pieces(text: str, span: Span | None, until: float) -> Iterator[str]:
         yield _marked(text, at, step.start, span)
         yield _formula(text, step, html, span)
         at = step.end
-        if step.display:  # it stands on lines of its own: the line end behind it would be an empty one
+        if step.display:  # it is a block of its own, so the line end after it would be an empty line
             end = _LINE_END.match(text, at).end()  # type: ignore[union-attr]  # matches everywhere
             yield _source(visible(text[at:end]))
             at = end
@@ -93,7 +93,7 @@ def _formula(text: str, formula: Formula, html: str, span: Span | None) -> str:
 
 
 def _source(html: str) -> str:
-    """What only the raw view shows."""
+    """Return HTML that only the raw view shows."""
     return f'<code class="src">{html}</code>' if html else ""
 
 
@@ -106,7 +106,7 @@ def _marked(text: str, start: int, end: int, span: Span | None) -> str:
 
 
 def overlap(start: int, end: int, span: Span | None) -> Span | None:
-    """What of `span` lies between two places of a text."""
+    """Return the part of `span` between two places of a text."""
     if span is None:
         return None
     low, high = max(start, span[0]), min(end, span[1])

@@ -174,8 +174,8 @@ if (judgements) {
     if (!answer.ok) throw new Error(answer.statusText);
     const rows = parse(`<table><tbody>${await answer.text()}</tbody></table>`);
     judgements.append(...all("tr", rows));
-    note.textContent = "Marks of the run first; the other protocols were asked now, and nothing is written.";
-  }).catch(() => { note.textContent = "The other protocols could not be asked."; });
+    note.textContent = "Marks of the run first; the other protocols marked the response just now, and nothing was written.";
+  }).catch(() => { note.textContent = "The other protocols could not mark the response."; });
 }
 
 // Tooltips at once, for what has a title inside an SVG -------------------------------------------------------------

@@ -1,7 +1,7 @@
-"""Is the marker at fault? Every protocol's figures side by side, how often each two disagree, and where.
+"""The audit page: the figures of every protocol, how often two disagree, and on which responses.
 
-Protocols that the run was not marked with are judged while somebody looks, in memory: nothing is written. That takes its
-turn in the background, and ends when nobody asks about it any more.
+The page can mark with protocols that the run was not marked with: in the background, in memory, and only as long as the
+page is open.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from markscheme.view.visible import one_line
 
 @dataclass
 class Judging:
-    """The verdicts of several protocols on one state of a run: protocol → label, verdict of each row."""
+    """Verdicts of several protocols on one state of a run: protocol → label, verdict of each row."""
 
     judged: dict[str, tuple[str, Codes]]
     total: int
@@ -40,7 +40,7 @@ class Judging:
 
 
 def audit_page(site: Site, slug: str, query: Mapping[str, str]) -> Page:
-    """The protocols of a run against each other; `a` and `b` narrow the list to two of them."""
+    """Compare the protocols of a run; `a` and `b` in the query restrict the list to two of them."""
     run = site.open(slug)
     missing = [] if site.links.static or not run.snapshot.complete else _missing_protocols(run)
     judging = None
@@ -66,7 +66,7 @@ def audit_page(site: Site, slug: str, query: Mapping[str, str]) -> Page:
             **header(run),
             "names": names,
             "judges": judges.value or {},
-            # For each ordered pair: responses that the first calls correct and the second does not.
+            # For each ordered pair: the number of responses that only the first calls correct.
             "matrix": {(a, b): int(_only_first(run, a, b).sum()) for a in names for b in names if a != b},
             "a": a,
             "b": b,
@@ -83,7 +83,6 @@ def audit_page(site: Site, slug: str, query: Mapping[str, str]) -> Page:
 
 
 def _golds(run: OpenRun, problems: set[int]) -> dict[int, str]:
-    """The right answers beside which the extracted ones are judged by eye."""
     questions = {problem: run.snapshot.question(problem) for problem in problems}
     return {number: one_line(gold_text(one.problem.gold), 80) for number, one in questions.items() if one}
 
@@ -95,11 +94,10 @@ def _only_first(run: OpenRun, a: str, b: str) -> Mask:
 
 
 def _judge_all(run: OpenRun, protocols: list[str], report: Report[Judging]) -> Judging:
-    """Every response under these protocols."""
     rows = len(run.snapshot)
     blank = {name: (get_protocol(name).label, np.full(rows, UNMARKED, np.int8)) for name in protocols}
     judging = Judging(blank, rows * len(protocols))
-    places: deque[tuple[str, int]] = deque()  # of the jobs under way; marks come in their order
+    places: deque[tuple[str, int]] = deque()  # of the pending jobs; marks arrive in this order
     for mark in judge_many(_jobs(run, protocols, places)):
         name, row = places.popleft()
         judging.judged[name][1][row] = CODE[str(mark.verdict)]
@@ -110,7 +108,7 @@ def _judge_all(run: OpenRun, protocols: list[str], report: Report[Judging]) -> J
 
 
 def _missing_protocols(run: OpenRun) -> list[str]:
-    """The protocols that could judge this run and have not."""
+    """Return the protocols that apply to this run but have no marks."""
     questions = map(run.snapshot.question, range(min(3, run.snapshot.problems)))
     question = next((one for one in questions if one is not None), None)
     if question is None:

@@ -1,10 +1,9 @@
-"""Two or more runs against each other: the paired difference, the problems that moved, both responses side by side."""
+"""Compares runs: the paired difference, the problems that changed, two responses side by side."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from markscheme.errors import UsageError
 from markscheme.reporting.comparing import find_differences
@@ -22,9 +21,8 @@ MOST_RUNS = 12
 MOST_MOVED = 300
 
 
-@dataclass(frozen=True)
-class MovedProblem:
-    """A problem whose solve rate is another, as the page shows it."""
+class MovedProblem(NamedTuple):
+    """A problem whose solve rate changed."""
 
     problem: int  # its number in the first run
     other: int  # its number in the second run
@@ -32,18 +30,16 @@ class MovedProblem:
     moved: Moved
 
 
-@dataclass(frozen=True)
-class Pair:
-    """Two runs on the problems that both answered; without a comparison where there are none."""
+class Pair(NamedTuple):
+    """Two runs on the problems that both answered; `comparison` is None if there are none."""
 
     comparison: Comparison | None
     rows: list[MovedProblem]
     warnings: list[str]
 
 
-@dataclass(frozen=True)
-class Side:
-    """One response of the two."""
+class Side(NamedTuple):
+    """One of the two responses."""
 
     run: OpenRun
     problem: int
@@ -55,7 +51,7 @@ class Side:
 
 
 def compare_page(site: Site, slugs: list[str], query: Mapping[str, str]) -> Page:
-    """The comparison of the named runs; with none or one, the choice of runs."""
+    """Compare the named runs; with fewer than two, show only the choice of runs."""
     runs = _runs(site, slugs)
     lines = [overview(site, run.entry) for run in runs]
     context: dict[str, Any] = {
@@ -77,12 +73,12 @@ def compare_page(site: Site, slugs: list[str], query: Mapping[str, str]) -> Page
                 rows = [row for row in rows if (row.moved.difference > 0) == (only == "better")]
             more = max(0, len(rows) - MOST_MOVED)
             context |= {"pair": made.value, "only": only, "moved": rows[:MOST_MOVED], "more": more}
-    title = " against ".join(run.entry.name for run in runs[:2]) or "Compare"
+    title = " and ".join(run.entry.name for run in runs[:2]) or "Compare"
     return Page("compare.html", title, context, again=max([live(run) for run in runs] + [0.7 if pending else 0]))
 
 
 def compare_table(site: Site, slugs: list[str]) -> Iterator[list[object]]:
-    """Every problem that moved between two runs, for a CSV file."""
+    """Yield the problems that changed between two runs, for a CSV file."""
     runs = _runs(site, slugs)
     if len(runs) < 2:
         raise NotThereError("A comparison needs two runs.")
@@ -95,17 +91,17 @@ def compare_table(site: Site, slugs: list[str]) -> Iterator[list[object]]:
 
 
 def moved_problems(site: Site, slugs: list[str]) -> list[int]:
-    """The problems that a comparison names, by their numbers in the first run."""
+    """Return the problems that a comparison lists, by their numbers in the first run."""
     made = _made_pair(site, *_runs(site, slugs)[:2]).value
     return [row.problem for row in made.rows[:MOST_MOVED]] if made else []
 
 
 def compare_problem_page(site: Site, slugs: list[str], query: Mapping[str, str]) -> Page:
-    """One problem, a response of each run beside the other."""
+    """Show one problem with a response of each run side by side."""
     runs = _runs(site, slugs)[:2]
     number = query.get("problem", "")
     if len(runs) < 2 or not number.isdecimal() or len(number) > 9:
-        raise NotThereError("Two runs and a problem's number are needed to compare responses.")
+        raise NotThereError("To compare responses, the address must name two runs and a problem.")
     problem = int(number) - 1
     first, second = open_problem(site, runs[0].entry.slug, problem), runs[1]
     if first.snapshot.keys[problem] not in second.snapshot.keys:
@@ -134,7 +130,7 @@ def _made_pair(site: Site, first: OpenRun, second: OpenRun) -> Made[Pair]:
 
 
 def pair(first: OpenRun, second: OpenRun) -> Pair:
-    """Paired on the problems that both runs have scored samples of."""
+    """Compare two runs on the problems of which both have scored samples."""
     a, b = first.snapshot.counts(first.protocol), second.snapshot.counts(second.protocol)
     try:
         comparison = compare("accuracy", a, b)
@@ -150,15 +146,19 @@ def pair(first: OpenRun, second: OpenRun) -> Pair:
 
 
 def _warnings(first: OpenRun, second: OpenRun, shared: int) -> list[str]:
-    """What makes the comparison one of more than the models."""
+    """Return the other differences between the runs."""
     one, two = first.entry.manifest, second.entry.manifest
     if one is None or two is None:
-        return ["One of the manifests cannot be read: nothing is known of how the runs differ."]
+        return ["One of the manifests cannot be read, so other differences between the runs are not known."]
     part = one.problems != two.problems or shared < one.problems
-    left_out = f"They share {shared} problems of {one.problems} and {two.problems}; the rest is left out."
+    left_out = (
+        f"The runs share {shared} problems of {one.problems} and {two.problems}; the other problems are left out."
+    )
     labels = {run.entry.name: run.snapshot.label_of(run.protocol) for run in (first, second)}
     differ = find_differences({first.entry.name: one, second.entry.name: two}, labels)
-    return [left_out] * part + [f"They differ in {each.what}: {' and '.join(each.values.values())}." for each in differ]
+    return [left_out] * part + [
+        f"The runs differ in {each.what}: {' and '.join(each.values.values())}." for each in differ
+    ]
 
 
 def _runs(site: Site, slugs: list[str]) -> list[OpenRun]:

@@ -1,4 +1,4 @@
-"""The grid of problems and samples: a line a problem, a cell a response, each a link."""
+"""The grid of responses: one line per problem, one linked cell per sample."""
 
 from __future__ import annotations
 
@@ -18,8 +18,9 @@ from markscheme.view.links import Links
 from markscheme.view.site import Sheet
 from markscheme.view.visible import plain_visible
 
-MOST_CELLS = 2_400  # cells a page: as many links as a browser takes without a thought
-MOST_CELLS_IN_A_FILE = 20_000  # an exported page has no second page to turn to
+MOST_CELLS = 2_400  # cells per page: as many links as a browser lays out quickly
+LARGEST_EXPORT = 20_000  # an exported grid has only one page
+FEW = 2  # samples up to which all cells are in one block
 ORDERS = {"hard": "hardest first", "easy": "easiest first", "mixed": "most undecided first", "": "as in the data"}
 
 
@@ -35,28 +36,24 @@ class Line:
 
 @dataclass(frozen=True)
 class Grid:
-    """A page of the grid."""
+    """One page of the grid."""
 
     lines: list[Line]
     order: str
     sheet: Sheet[list[Any]]
     problems: int
-    flow: Markup | None = None  # all cells in one block, where a line a problem would be mostly paper
-    width: str = ""  # class for the room that a line's cells take
-    id_width: str = ""  # class for the room that the ids take
-
-
-FEW = 2  # samples up to which the cells stand in one block
+    flow: Markup | None = None  # all cells in one block, if problems have few samples
+    width: str = ""  # CSS class for the width of the cells
+    id_width: str = ""  # CSS class for the width of the ids
 
 
 def grid(links: Links, run: OpenRun, counts: Counts, query: Mapping[str, str]) -> Grid:
-    """The cells that a page shows."""
     order = query.get("order", "") if query.get("order") in ORDERS else ""
     rates = accuracy(counts.n, counts.c)
     numbers = _ordered(rates, order)
     snapshot = run.snapshot
     wide = max(1, run.entry.manifest.samples if run.entry.manifest else 1, np.bincount(snapshot.problem).max(initial=0))
-    each = max(1, (MOST_CELLS_IN_A_FILE if links.static else MOST_CELLS) // wide)
+    each = max(1, (LARGEST_EXPORT if links.static else MOST_CELLS) // wide)
     sheet = Sheet.turn_to(numbers, query.get("grid", ""), each)
     if wide <= FEW:
         cells = [_cells(links, run, n, snapshot.ids[n]) + _boxes(run, n) for n in sheet.rows]
@@ -82,7 +79,7 @@ def _ordered(rates: npt.NDArray[np.float64], order: str) -> list[int]:
 
 
 def _cells(links: Links, run: OpenRun, problem: int, name: str = "") -> Markup:
-    """The cells of a problem. Thousands on a page: put together from words of ours, only name and address are escaped."""
+    # There are thousands of cells on a page: only the name and the address can contain special characters.
     name = escape(plain_visible(name[:80] + ", ")) if name else ""
     rows = run.snapshot.rows_of(problem)
     columns = (run.snapshot.sample, run.snapshot.verdict(run.protocol), run.snapshot.disagree)
@@ -97,7 +94,7 @@ def _cells(links: Links, run: OpenRun, problem: int, name: str = "") -> Markup:
 
 
 def _absent(run: OpenRun, problem: int) -> int:
-    """Samples still to come. A complete run has none: it may have asked more of one problem than of another."""
+    """Return the number of missing samples; a complete run has none, even if problems differ in samples."""
     manifest = run.entry.manifest
     if manifest is None or manifest.status == "complete":
         return 0
@@ -116,5 +113,5 @@ def _rest(run: OpenRun, problem: int) -> Markup:
 
 
 def legend(counts: Mapping[str, int]) -> list[tuple[object, int]]:
-    """The verdicts that occur, with how often."""
+    """Return the verdicts that occur, with their counts."""
     return [(look(code), counts[str(v)]) for code, v in enumerate(VERDICTS) if counts[str(v)]]

@@ -1,4 +1,4 @@
-"""One problem: what is asked, what is right, and what every sample said, equal answers together."""
+"""The page of one problem: the question, the gold, and every sample with equal answers grouped."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ from markscheme.view.pages.run import header
 from markscheme.view.site import NotThereError, Page, Site, live
 from markscheme.view.text import blocks, clock, render, render_plain
 
-MOST_RUNS = 50  # runs on the page of a problem in all of them
-MOST_SAMPLES = 2_000  # samples listed on a page, and answers compared with each other
+MOST_RUNS = 50  # runs on the page of a problem in every run
+MOST_SAMPLES = 2_000  # samples listed and grouped on a page
 MOST_FIELDS = 30  # of a problem's metadata
 RENDERED = 60_000  # characters of a statement or solution that are shown
-FORMULA_SECONDS = 0.5  # of processor time for the formulas of a text; what is left shows its source
+FORMULA_SECONDS = 0.5  # processor time for the formulas of a text; the rest is shown as source
 
 
 @dataclass(frozen=True)
 class Class:
-    """Answers that are the same mathematics."""
+    """Samples with mathematically equal answers."""
 
     answer: str | None
     spellings: list[str]
@@ -36,7 +36,6 @@ class Class:
 
 
 def problem_page(site: Site, slug: str, problem: int, _query: Mapping[str, str]) -> Page:
-    """The page of a problem, counted from 0."""
     run = open_problem(site, slug, problem)
     question = run.snapshot.question(problem)
     metadata = list(question.problem.metadata.items()) if question else []
@@ -67,7 +66,7 @@ def problem_page(site: Site, slug: str, problem: int, _query: Mapping[str, str])
 
 
 def across_page(site: Site, slug: str, problem: int, _query: Mapping[str, str]) -> Page:
-    """The same problem in every run of this folder that was asked it: who solves it, and each sample."""
+    """Show a problem in every run of the folder that asked it."""
     run = open_problem(site, slug, problem)
     key, benchmark = run.snapshot.keys[problem], run.entry.manifest and run.entry.manifest.benchmark
     lines: list[tuple[OpenRun, int, list[Listed]]] = []
@@ -77,7 +76,7 @@ def across_page(site: Site, slug: str, problem: int, _query: Mapping[str, str]) 
             continue
         try:
             other = site.open(entry.slug)
-        except NotThereError:  # it cannot be read, as its own page says
+        except NotThereError:  # its own page says why it cannot be read
             continue
         pending |= not other.snapshot.complete
         if key in other.snapshot.keys:
@@ -93,7 +92,7 @@ def across_page(site: Site, slug: str, problem: int, _query: Mapping[str, str]) 
 
 
 def open_problem(site: Site, slug: str, problem: int) -> OpenRun:
-    """A run that has this problem, counted from 0."""
+    """Open a run and check that it has this problem (from 0)."""
     run = site.open(slug)
     if not 0 <= problem < run.snapshot.problems:
         raise NotThereError(f"{run.entry.name} has no problem number {problem + 1}.")
@@ -101,7 +100,7 @@ def open_problem(site: Site, slug: str, problem: int) -> OpenRun:
 
 
 def shown_problem(run: OpenRun, problem: int) -> dict[str, Any]:
-    """What every page about a problem shows of it."""
+    """Return what every page about a problem shows."""
     question = run.snapshot.question(problem)
     return {
         "number": problem,
@@ -112,7 +111,7 @@ def shown_problem(run: OpenRun, problem: int) -> dict[str, Any]:
 
 
 def rich(text: str) -> Markup:
-    """A statement or solution with its formulas; of what is very long, the beginning."""
+    """Render a statement or solution; of a very long one only the beginning."""
     until = clock() + FORMULA_SECONDS
     html = [render(text[start:end], until=until) for start, end in blocks(text, 0, min(len(text), RENDERED))]
     if len(text) > RENDERED:
@@ -127,7 +126,7 @@ def gold_html(gold: Gold) -> Markup:
 
 
 def _classes(samples: list[Listed]) -> list[Class]:
-    """Samples by what they answered, the most frequent first; those without an answer last."""
+    """Group samples by answer, the most frequent first, those without an answer last."""
     from markscheme.marking.equality import canonical_key
 
     groups: dict[str | None, list[Listed]] = {}

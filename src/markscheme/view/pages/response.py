@@ -1,4 +1,4 @@
-"""One response: its text with the answer where it stands, and what every protocol says of it."""
+"""The page of one response: its text with the answer highlighted, and the verdict under every protocol."""
 
 from __future__ import annotations
 
@@ -17,25 +17,25 @@ from markscheme.errors import MarkingError, UsageError
 from markscheme.marking import explain, mark
 from markscheme.marking.bulk.audit import applicable_protocols
 from markscheme.marking.reading.sections import THINK_END
-from markscheme.runs.columns import CORRECT, ERROR, UNMARKED, Ints, Mask
+from markscheme.runs.columns import CORRECT, ERROR, UNMARKED, Ints
 from markscheme.types import Mark, Question, Response
 from markscheme.view.filters import Filter
 from markscheme.view.library import OpenRun
 from markscheme.view.pages.problem import FORMULA_SECONDS, shown_problem
 from markscheme.view.pages.responses import select
 from markscheme.view.pages.run import header
-from markscheme.view.pages.turns import spoken, turns_so_far
+from markscheme.view.pages.turns import turns_so_far
 from markscheme.view.site import NotThereError, Page, Site, live
 from markscheme.view.text import Span, blocks, clock, overlap, render, render_plain
 
-# Characters at each end of a text that are in the page; what lies between comes when it is scrolled to.
+# Characters at each end of a text that are in the page; the middle is loaded when it is scrolled to.
 AT_ONCE = 24_000
-LAZY = 16_000  # characters of a piece that comes later
-LONGEST_COMMAND = 20_000  # characters of a response that a command line carries
+LAZY = 16_000  # characters of a piece that is loaded later
+LONGEST_COMMAND = 20_000  # characters of a response that fit in a command line
 
 
 class Block(NamedTuple):
-    """A piece of a text: its HTML, or only its place if it comes later."""
+    """A piece of a text: its HTML, or only its place if it is loaded later."""
 
     start: int
     end: int
@@ -44,24 +44,24 @@ class Block(NamedTuple):
 
 
 class Body(NamedTuple):
-    """What came back, as a page shows it: the thinking folded, the answer open."""
+    """A response as a page shows it: the thinking folded, the answer open."""
 
-    reasoning: list[Block]  # sent apart from the text
+    reasoning: list[Block]  # returned separately from the text
     thinking: list[Block]  # in the text, up to the end of thinking
     answer: list[Block]
     answer_in_thinking: bool
 
 
 def response_page(site: Site, slug: str, problem: int, sample: int, query: Mapping[str, str]) -> Page:
-    """The page of a response; with a filter in the query, next and previous stay inside it."""
+    """Show a response; with a filter in the query, next and previous stay within it."""
     run, filter = site.open(slug), Filter.parse(query)
     row = run.snapshot.row(problem, sample)
     if row is None:
         if not live(run) or problem >= run.snapshot.problems or sample >= run.snapshot.wanted[problem]:
             raise NotThereError(f"{run.entry.name} has no sample {sample} of problem {problem + 1}.")
-        waiting = "The response itself is not there yet; this page shows it when it comes."
-        turns = spoken(turns_so_far(run, problem, sample))
-        return Page("missing.html", "Not there yet", {"message": waiting, "turns": turns}, again=live(run))
+        waiting = "The response is not complete yet; it appears on this page when it is."
+        turns = turns_so_far(run, problem, sample)
+        return Page("missing.html", "In progress", {"message": waiting, "turns": turns}, again=live(run))
     response = run.snapshot.response(row)
     question = run.snapshot.question(problem)
     marks = stored_marks(run, row)
@@ -82,7 +82,7 @@ def response_page(site: Site, slug: str, problem: int, sample: int, query: Mappi
             "facts": _facts(response),
             "beside": _beside(response),
             "reading": _reading(run, question, response),
-            "earlier": spoken(response.turns[:-1] if response else ()),
+            "earlier": response.turns[:-1] if response else (),
             "command": mark_command(run, row, question, response),
             "filter": filter,
             "moves": _moves(site, run, row, filter),
@@ -92,7 +92,7 @@ def response_page(site: Site, slug: str, problem: int, sample: int, query: Mappi
 
 
 def body(site: Site, response: Response, span: Span | None) -> Body:
-    """A response in pieces, with the answer's place highlighted."""
+    """Cut a response into pieces, with the answer highlighted."""
     until = clock() + FORMULA_SECONDS
     text = response.text
     split = end_of_thinking(text)
@@ -105,7 +105,7 @@ def body(site: Site, response: Response, span: Span | None) -> Body:
 
 
 def text_blocks(text: str, start: int, end: int | None, span: Span | None, until: float, site: Site) -> list[Block]:
-    """A text in pieces: both ends and the answer's place rendered, the middle left for later (never in files)."""
+    """Cut a text into pieces: both ends and the answer are rendered, the middle later (but at once in a file)."""
     stop = len(text) if end is None else end
     if stop - start <= 2 * AT_ONCE:
         cuts = blocks(text, start, stop)
@@ -126,7 +126,6 @@ def text_blocks(text: str, start: int, end: int | None, span: Span | None, until
 
 
 def text_piece(site: Site, slug: str, problem: int, sample: int, part: str, start: int, end: int) -> Markup:
-    """A piece of a text that comes later."""
     *_, response = find_response(site, slug, problem, sample)
     text = (response.reasoning or "") if part == "reasoning" else response.text
     start, end = max(0, start), min(end, start + 2 * LAZY, len(text))
@@ -134,7 +133,7 @@ def text_piece(site: Site, slug: str, problem: int, sample: int, part: str, star
 
 
 def find_response(site: Site, slug: str, problem: int, sample: int) -> tuple[OpenRun, int, Response]:
-    """The run, the row and the response, or NotThereError."""
+    """Return the run, the row and the response."""
     run = site.open(slug)
     row = run.snapshot.row(problem, sample) if 0 <= problem < run.snapshot.problems else None
     response = run.snapshot.response(row) if row is not None else None
@@ -144,18 +143,18 @@ def find_response(site: Site, slug: str, problem: int, sample: int) -> tuple[Ope
 
 
 def full_record(site: Site, slug: str, problem: int, sample: int) -> dict[str, Any]:
-    """Everything that is kept of a response."""
+    """Return everything that is stored about a response."""
     run, row, response = find_response(site, slug, problem, sample)
     return {"question": run.snapshot.question(problem), "response": response, "marks": stored_marks(run, row)}
 
 
 def stored_marks(run: OpenRun, row: int) -> dict[str, Mark]:
-    """What the protocols say that the run was marked with, its own first."""
+    """Return the marks of a response, those of the run's own protocol first."""
     return {name: mark for name in run.protocols if (mark := run.snapshot.mark(name, row)) is not None}
 
 
 def other_marks(site: Site, slug: str, problem: int, sample: int) -> dict[str, Mark]:
-    """What the protocols say that the run was not marked with: judged now, in memory, nothing is written."""
+    """Mark a response with the protocols that the run was not marked with; nothing is written."""
     run, _, response = find_response(site, slug, problem, sample)
     question = run.snapshot.question(problem)
     if question is None:
@@ -169,9 +168,9 @@ def other_marks(site: Site, slug: str, problem: int, sample: int) -> dict[str, M
 
 
 def mark_command(run: OpenRun, row: int, question: Question | None, response: Response | None) -> str:
-    """A shell command that judges this very response again, gold and all; a long one is taken from its file.
+    """Return a shell command that marks this response again; a long response is read from its file.
 
-    What the model wrote is ASCII only and quoted by the shell's rules: whatever it is, it stays a word of the command.
+    The model's text is written in ASCII and quoted, so it is always a single word of the command.
     """
     if question is None or response is None or response.error:
         return ""
@@ -188,7 +187,7 @@ def mark_command(run: OpenRun, row: int, question: Question | None, response: Re
 
 
 def _cut_out(run: OpenRun, row: int, gold: str) -> str:
-    """A command that prints the line of a response with its gold put in front."""
+    """Return a command that prints the line of a response with its gold inserted."""
     numbers = run.snapshot.rows
     file = run.snapshot.files[int(numbers["file"][row])]
     escaped = re.sub(r"([\\/&])", r"\\\1", gold[:-1])
@@ -197,7 +196,7 @@ def _cut_out(run: OpenRun, row: int, gold: str) -> str:
 
 
 def end_of_thinking(text: str) -> int:
-    """Where the answer begins: behind the last `</think>` and the empty lines after it."""
+    """Return where the answer begins: after the last `</think>` and the empty lines that follow it."""
     closed = text.rfind(THINK_END)
     if closed < 0:
         return 0
@@ -218,11 +217,11 @@ def _facts(response: Response | None) -> list[tuple[str, str]]:
         "Characters": len(response.text) + len(response.reasoning or ""),
         "Latency": None if response.latency is None else f"{response.latency:.3g} s",
         "First token": None if response.first_token is None else f"{response.first_token:.3g} s",
-        "Tokens a second": None if response.tokens_per_second is None else f"{response.tokens_per_second:.3g}",
+        "Tokens per second": None if response.tokens_per_second is None else f"{response.tokens_per_second:.3g}",
         "Turns": sum(turn.role == "assistant" for turn in response.turns) or None,
         "Tool calls": response.calls or None,
         "Failed calls": response.tool_errors or None,
-        "Cut off": "still calling when its turns were used up" if response.cut_off_by_turns else None,
+        "Cut off": "reached the limit of turns" if response.cut_off_by_turns else None,
         "Attempts": response.attempts,
         "Seed": response.seed,
         "Finish reason": response.finish_reason,
@@ -237,14 +236,14 @@ def _facts(response: Response | None) -> list[tuple[str, str]]:
 
 
 def _beside(response: Response | None) -> list[tuple[str, str, int]]:
-    """What is kept beside the text and reasoning (tool calls, a refusal …): name, beginning, and length as JSON."""
+    """Return the other fields of a response (tool calls, a refusal …): name, beginning, and length as JSON."""
     kept = response.metadata if response else {}
     texts = {name: json.dumps(value, ensure_ascii=False, indent=2) for name, value in kept.items() if value is not None}
     return [(name[:100], text[:AT_ONCE], len(text)) for name, text in texts.items()]
 
 
 def _reading(run: OpenRun, question: Question | None, response: Response | None) -> list[tuple[str, str, int]]:
-    """How the run's protocol read the response, if it reads sentences."""
+    """Explain how the run's protocol read the response, if it reads sentences."""
     with suppress(MarkingError, UsageError):
         if question is not None and response is not None and response.error is None:
             told = str(explain(response, question.problem, protocol=run.protocol.partition("@")[0]))
@@ -253,7 +252,7 @@ def _reading(run: OpenRun, question: Question | None, response: Response | None)
 
 
 def _moves(site: Site, run: OpenRun, row: int, filter: Filter) -> dict[str, str | None]:
-    """Where the keys lead: next and previous within the filter, the next disagreement, the next wrong one."""
+    """Return the targets of the keys: next and previous in the filter, next disagreement, next wrong response."""
     snapshot = run.snapshot
     if filter.active or filter.sort or filter.down:
         order, _ = select(site, run, filter)
@@ -262,23 +261,19 @@ def _moves(site: Site, run: OpenRun, row: int, filter: Filter) -> dict[str, str 
     verdict = snapshot.verdict(filter.protocol or run.protocol)
     bad = (verdict != CORRECT) & (verdict != UNMARKED) & (verdict != ERROR)
 
-    def to(target: int | None) -> str | None:
-        if target is None:
-            return None
-        problem, sample = int(snapshot.problem[target]), int(snapshot.sample[target])
-        return site.links.response(run.entry.slug, problem, sample, filter)
-
     place = np.flatnonzero(order == row)
     here = int(place[0]) if place.size else -1
-    return {
-        "next": to(int(order[here + 1]) if here + 1 < len(order) else None),
-        "previous": to(int(order[here - 1]) if here > 0 else None),
-        "disagreement": to(_after(order, here, snapshot.disagree)),
-        "wrong": to(_after(order, here, bad)),
-    }
-
-
-def _after(order: Ints, here: int, wanted: Mask) -> int | None:
     later = order[here + 1 :]
-    hits = np.flatnonzero(wanted[later])
-    return int(later[hits[0]]) if hits.size else None
+
+    def to(rows: Ints) -> str | None:
+        if not rows.size:
+            return None
+        problem, sample = int(snapshot.problem[rows[0]]), int(snapshot.sample[rows[0]])
+        return site.links.response(run.entry.slug, problem, sample, filter)
+
+    return {
+        "next": to(later),
+        "previous": to(order[max(0, here - 1) : max(0, here)]),
+        "disagreement": to(later[snapshot.disagree[later]]),
+        "wrong": to(later[bad[later]]),
+    }

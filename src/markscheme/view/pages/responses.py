@@ -1,4 +1,4 @@
-"""The list of responses: narrowed, sorted, searched, a page at a time, or all of it as a table for a CSV file."""
+"""The list of responses: filtered, sorted, searched, as pages or as a CSV file."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ from markscheme.view.site import Page, Sheet, Site, live
 from markscheme.view.visible import one_line, visible
 
 PER_PAGE = 100
-LONGEST_EXCERPTED = 400_000  # bytes of a line that is read again to show where the words stand
+LONGEST_EXCERPTED = 400_000  # bytes of a line up to which the words are shown in context
 BEFORE, AFTER = 24, 60  # characters around the words
-SEARCH_SECONDS = 0.25  # a search that takes longer shows what it has so far, and the page asks again
+SEARCH_SECONDS = 0.25  # after that the page shows what was found so far, and updates
 LONGEST_ANSWER = 2_000
 
 
@@ -44,25 +44,23 @@ class Listed:
     latency: float
     cut: bool
     disagree: bool
-    excerpt: Markup | None = None  # where the words that were looked for stand
-    question: str = ""  # the beginning of what was asked, and the right answer: columns that one may choose
+    excerpt: Markup | None = None  # the search words in context
+    question: str = ""  # its beginning
     gold: str = ""
 
 
 def gold_text(gold: Gold) -> str:
-    """The right answer in words."""
     if isinstance(gold, CountdownGold):
         return f"{gold.target} from {', '.join(map(str, gold.nums))}, each used once"
     return gold
 
 
 def responses_page(site: Site, slug: str, query: Mapping[str, str]) -> Page:
-    """The list of a run's responses."""
     run, filter = site.open(slug), Filter.parse(query)
     complaint = ""
     try:
         rows, progress = select(site, run, filter)
-    except UsageError as problem:  # in the condition that was typed
+    except UsageError as problem:  # a mistake in the condition
         rows, progress, complaint = np.zeros(0, np.int64), None, str(problem)
     searching = progress is not None and not progress.complete
     return Page(
@@ -89,9 +87,9 @@ def responses_page(site: Site, slug: str, query: Mapping[str, str]) -> Page:
 def select(
     site: Site, run: OpenRun, filter: Filter, wait: float | None = SEARCH_SECONDS
 ) -> tuple[Ints, SearchResult | None]:
-    """The rows that a filter keeps, in the order it asks for; with words to find, how far the search came.
+    """Return the rows that pass a filter, in its order, and the progress of a search for words.
 
-    `wait` bounds the time for the search; None waits for its end.
+    `wait` limits the time for the search; None waits for its end.
     """
     protocol = filter.protocol if filter.protocol in run.snapshot.verdicts else run.protocol
     rows = np.flatnonzero(filter.mask(run.snapshot, protocol))
@@ -106,7 +104,7 @@ def select(
 
 
 def listed(run: OpenRun, row: int, protocol: str) -> Listed:
-    """A row as a table shows it; the answer and the reason are read from the mark's line."""
+    """Return a row as a table shows it."""
     snapshot, numbers = run.snapshot, run.snapshot.rows
     mark = snapshot.mark(protocol, row)
     return Listed(
@@ -137,7 +135,7 @@ def _with_excerpt(run: OpenRun, row: int, filter: Filter) -> Listed:
 
 
 def _excerpt(response: Response, filter: Filter) -> Markup | None:
-    """The first place of the words, with what stands around it."""
+    """Return the first match with the text around it."""
     for text in (response.text, response.reasoning or ""):
         at = text.find(filter.q) if filter.case else text.lower().find(filter.q.lower())
         if at >= 0:
@@ -148,9 +146,9 @@ def _excerpt(response: Response, filter: Filter) -> Markup | None:
 
 
 def responses_table(site: Site, slug: str, filter: Filter) -> Iterator[list[object]]:
-    """What the list shows, all pages, for a CSV file."""
+    """Yield the whole list for a CSV file."""
     run = site.open(slug)
-    rows, _ = select(site, run, filter, wait=None)  # first: whatever is wrong shows before anything is sent
+    rows, _ = select(site, run, filter, wait=None)  # first, so that errors show before anything is sent
     protocols = sorted(run.snapshot.verdicts)
     yield ["problem", "problem_id", "sample", "verdict", "answer", "why", "completion_tokens", "latency", "bytes",
            "finish_reason_length", *(f"verdict {name}" for name in protocols)]  # fmt: skip

@@ -1,15 +1,17 @@
-"""One run: how good, how sure, where it fails, and everything it was made with."""
+"""The page of one run: how good, how certain, where it fails, how it was made, and how far it is."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any
+from contextlib import suppress
+from datetime import UTC, datetime
+from typing import Any, NamedTuple
 
 import msgspec
 import numpy as np
 
 from markscheme.reporting.figures import asked_with
+from markscheme.running.progress import duration
 from markscheme.runs.digests import alteration_line
 from markscheme.runs.files import read_inside
 from markscheme.runs.folder import Run
@@ -17,67 +19,75 @@ from markscheme.runs.problems import sorted_labels
 from markscheme.runs.snapshot import Snapshot
 from markscheme.statistics import accuracy
 from markscheme.view import figures, plots
+from markscheme.view.background import Made
 from markscheme.view.filters import Filter
 from markscheme.view.library import MANIFEST, OpenRun
 from markscheme.view.overview import overview
 from markscheme.view.pages.grid import ORDERS, grid, legend
-from markscheme.view.pages.pace import pace
 from markscheme.view.site import Page, Site, live
 
+RECENT = 100  # responses from which the rate of a resumed run is computed: the earlier ones came before it was resumed
+LONGEST_MANIFEST = 200_000  # bytes
 
-@dataclass(frozen=True)
-class Spread:
-    """A number over the responses: typical and large."""
+
+class Spread(NamedTuple):
+    """A number over the responses: sum, median and 90 % quantile."""
 
     total: float
     median: float
     high: float
 
 
+class Pace(NamedTuple):
+    """How far a running run is, with a line such as `3.1 responses/s, 840 tokens/s, about 12 min left`."""
+
+    done: int
+    total: int
+    line: str = ""
+
+
 def run_page(site: Site, slug: str, query: Mapping[str, str]) -> Page:
-    """The page of a run."""
     run = site.open(slug)
-    snapshot, protocol = run.snapshot, run.protocol
+    snapshot, protocol, manifest = run.snapshot, run.protocol, run.entry.manifest
     counts = snapshot.counts(protocol)
     verdicts = figures.verdict_counts(counts)
-    line = overview(site, run.entry)
-    curve = site.figure(run, ("curve", protocol), lambda: figures.pass_curve(counts))
-    limits = None
-    if run.entry.manifest and run.entry.status == "complete" and not site.links.static:
-        stored = Run(run.entry.path, run.entry.manifest)
-        limits = site.figure(run, ("limits", protocol), lambda: figures.limit_curve(stored, protocol))
     fields = group_labels(run).items()
-    groups = site.figure(
-        run,
-        ("groups", protocol),
-        lambda: {field: figures.breakdown(counts, snapshot.groups[field], order) for field, order in fields},
-    )
-    bins = figures.token_bins(snapshot, protocol)
-    pending = not (line.fresh and curve.fresh and groups.fresh and (limits is None or limits.fresh))
+    made: dict[str, Made[Any]] = {
+        "line": overview(site, run.entry),
+        "curve": site.figure(run, ("curve", protocol), lambda: figures.pass_curve(counts)),
+        "groups": site.figure(
+            run,
+            ("groups", protocol),
+            lambda: {field: figures.breakdown(counts, snapshot.groups[field], order) for field, order in fields},
+        ),
+    }
+    if manifest and run.entry.status == "complete" and not site.links.static:
+        stored = Run(run.entry.path, manifest)
+        made["limits"] = site.figure(run, ("limits", protocol), lambda: figures.limit_curve(stored, protocol))
+    limits = made["limits"].value if "limits" in made else None
+    curve, bins = made["curve"].value, figures.token_bins(snapshot, protocol)
+    pending = not all(each.fresh for each in made.values())
     return Page(
         "run.html",
         run.entry.name,
         {
             **header(run),
-            "line": line.value,
-            "pace": pace(run),
+            "line": made["line"].value,
+            "pace": _pace(run),
             "verdicts": verdicts,
             "legend": legend(verdicts),
             "bar": plots.verdict_bar(verdicts) if sum(verdicts.values()) else None,
-            "curve": plots.pass_curve(curve.value) if curve.value and len(curve.value) > 1 else None,
-            "limits": plots.pass_curve(limits.value, "accuracy at {}", "token limit")
-            if limits and limits.value
-            else None,
+            "curve": plots.pass_curve(curve) if curve and len(curve) > 1 else None,
+            "limits": plots.pass_curve(limits, "accuracy at {}", "token limit") if limits else None,
             "histogram": plots.token_histogram(bins) if bins else None,
             "rates": plots.solve_rates(accuracy(counts.n, counts.c).tolist()) if counts.n.max(initial=0) > 1 else None,
             "grid": grid(site.links, run, counts, query),
             "orders": ORDERS,
             "samples": _samples(run),
-            "groups": groups.value or {},
+            "groups": made["groups"].value or {},
             "tokens": _spread(snapshot, "tokens"),
             "latency": _spread(snapshot, "latency"),
-            "facts": _facts(run),
-            "manifest_text": manifest_text(site, run),
+            "manifest_text": _manifest_text(site, run),
             "filter": Filter,
             "pending": pending,
         },
@@ -86,23 +96,24 @@ def run_page(site: Site, slug: str, query: Mapping[str, str]) -> Page:
 
 
 def header(run: OpenRun) -> dict[str, Any]:
-    """What every page of a run shows at its top."""
+    """Return what every page of a run shows at its top."""
+    manifest = run.entry.manifest
     return {
         "run": run,
         "entry": run.entry,
         "slug": run.entry.slug,
-        "manifest": run.entry.manifest,
+        "manifest": manifest,
         "protocol": run.protocol,
         "label": run.snapshot.label_of(run.protocol),
         "snapshot": run.snapshot,
-        "asked_with": asked_with(run.entry.manifest) if run.entry.manifest else "",
+        "asked_with": asked_with(manifest) if manifest else "",
         "disagreements": int(run.snapshot.disagree.sum()),
-        "altered": alteration_line(run.entry.path, run.entry.manifest) if run.entry.manifest else None,
+        "altered": alteration_line(run.entry.path, manifest) if manifest else None,
     }
 
 
 def group_labels(run: OpenRun) -> dict[str, list[str]]:
-    """The fields by which problems are grouped, with their labels in order."""
+    """Return the fields by which problems are grouped, with their sorted labels."""
     groups = run.snapshot.groups.items()
     return {field: sorted_labels([*{label for label in labels if label is not None}]) for field, labels in groups}
 
@@ -110,14 +121,11 @@ def group_labels(run: OpenRun) -> dict[str, list[str]]:
 def _spread(snapshot: Snapshot, column: str) -> Spread | None:
     numbers = snapshot.rows[column].astype(float)
     known = numbers[snapshot.arrived & (~snapshot.failed) & (numbers >= 0) & np.isfinite(numbers)]
-    if not known.size:
-        return None
-    median, high = np.quantile(known, [0.5, 0.9])
-    return Spread(float(known.sum()), float(median), float(high))
+    return Spread(float(known.sum()), *np.quantile(known, [0.5, 0.9]).tolist()) if known.size else None
 
 
 def _samples(run: OpenRun) -> str:
-    """How many samples a problem has: as asked for, or from the fewest to the most where a run chose by itself."""
+    """Return how many samples a problem has; a range if the run chose the number itself."""
     manifest = run.entry.manifest
     if manifest is None:
         return ""
@@ -128,32 +136,36 @@ def _samples(run: OpenRun) -> str:
     return f"{least:,} to {most:,} samples" if least < most else f"{most:,} sample{'s' * (most != 1)}"
 
 
-def _facts(run: OpenRun) -> list[tuple[str, str]]:
-    """The manifest's most asked for lines, in words."""
-    manifest = run.entry.manifest
-    if manifest is None:
-        return []
-    sampling = ", ".join(f"{name} {value}" for name, value in manifest.sampling.items()) or "the model's defaults"
-    data = ", ".join(f"{file.path} (sha256 {file.sha256[:12]}…)" for file in manifest.data)
-    facts = {
-        "Benchmark": f"{manifest.benchmark}, {manifest.problems:,} problems × {_samples(run)}",
-        "Model": manifest.model + (f", the server says {manifest.server_model}" if manifest.server_model else ""),
-        "Protocol": manifest.protocol,
-        "Sampling": sampling,
-        "Data": data,
-        "Prompt": f"sha256 {manifest.prompt_sha256[:12]}…" if manifest.prompt_sha256 else "",
-        "Worked examples": ", ".join(manifest.fewshot_ids),
-        "Software": ", ".join(f"{name} {version}" for name, version in manifest.packages.items()),
-        "Git revision": manifest.git_revision or "",
-        "Folder": str(run.entry.path),
-    }
-    return [(name, value) for name, value in facts.items() if value]
+def _pace(run: OpenRun) -> Pace | None:
+    """Return the progress of a running run."""
+    if run.entry.status != "running":
+        return None
+    snapshot, manifest = run.snapshot, run.entry.manifest
+    done, total = snapshot.answered, snapshot.answered + snapshot.missing
+    rows = np.flatnonzero(snapshot.arrived)
+    rows = rows[np.lexsort((snapshot.rows["offset"][rows], snapshot.rows["file"][rows]))]
+    begun = manifest.started if manifest else ""
+    if manifest and manifest.resumed and len(rows):
+        rows = rows[-RECENT:]
+        first = snapshot.response(int(rows[0]))
+        begun = (first.created if first else None) or ""
+    seconds = 0.0
+    with suppress(ValueError, TypeError):
+        seconds = (datetime.now(UTC) - datetime.fromisoformat(begun)).total_seconds()
+    if seconds <= 0 or not len(rows):
+        return Pace(done, total)
+    rate, tokens = len(rows) / seconds, snapshot.rows["tokens"][rows]
+    parts = [f"{rate:.1f} responses/s" if rate >= 1 else f"{60 * rate:.1f} responses/min"]
+    if (tokens > 0).any():
+        parts.append(f"{tokens[tokens > 0].sum() / seconds:,.0f} tokens/s")
+    if done < total:
+        parts.append(f"about {duration((total - done) / rate)} left")
+    return Pace(done, total, ", ".join(parts))
 
 
-def manifest_text(site: Site, run: OpenRun, longest: int = 200_000) -> str:
-    """The manifest as it stands in the file."""
+def _manifest_text(site: Site, run: OpenRun) -> str:
     try:
-        raw = read_inside(run.entry.path / MANIFEST, site.library.root, longest)
+        raw = read_inside(run.entry.path / MANIFEST, site.library.root, LONGEST_MANIFEST)
         return msgspec.json.format(raw, indent=2).decode()
     except OSError:
         return ""

@@ -1,4 +1,4 @@
-"""The first page: every run with its figures, to sort, narrow down and compare."""
+"""The list of runs with their figures, to sort, filter and compare."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from markscheme.view.overview import Overview, overview
 from markscheme.view.site import Page, Sheet, Site
 
 PER_PAGE = 200
-MOST_SETTINGS = 5  # settings that are columns; more do not fit
-MOST_OF_GROUP = 12  # runs of an experiment on the first page; all are one click away
-MOST_PAIRS = 45  # comparisons in an exported site: all pairs of ten runs
-# What can be sorted by, with the heading.
+MOST_SETTINGS = 5  # settings shown as columns; more do not fit
+MOST_OF_GROUP = 12  # runs of an experiment in the unfiltered list
+MOST_PAIRS = 45  # comparisons in an exported site: the pairs of ten runs
+# The columns that can be sorted by, with their headings.
 COLUMNS = {
     "name": "Run",
     "benchmark": "Benchmark",
@@ -34,7 +34,7 @@ COLUMNS = {
     "cost": "Cost",
     "started": "Started",
 }
-# Columns whose figure has another name in the overview.
+# Columns whose figure has another name in `Overview`.
 FIGURES = {
     "accuracy": "accuracy.value",
     "truncated": "truncation.value",
@@ -52,20 +52,18 @@ class Row:
 
     @property
     def experiment(self) -> str:
-        """The folder that it shares with other runs, if any."""
+        """Return the folder that it shares with other runs."""
         return self.entry.name.rpartition("/")[0]
 
     @property
     def name(self) -> str:
-        """Its own name in that folder."""
         return self.entry.name.rpartition("/")[2]
 
     def setting(self, name: str) -> str:
-        """A setting as the table shows it."""
         return shown(settings_of(self.entry.manifest)[name]) if self.entry.manifest else "–"
 
     def value(self, column: str) -> Any:
-        """What a column sorts by; None goes last."""
+        """Return the value that a column sorts by; None goes last."""
         manifest, figures = self.entry.manifest, self.figures
         if column == "name":
             return self.entry.name
@@ -82,7 +80,6 @@ class Row:
 
 
 def runs_page(site: Site, query: Mapping[str, str]) -> Page:
-    """The table of runs."""
     rows, asked = _rows(site, query)
     everything = site.library.entries()
     sheet = Sheet.turn_to(rows, query.get("page", ""), PER_PAGE, whole=site.links.static)
@@ -90,7 +87,7 @@ def runs_page(site: Site, query: Mapping[str, str]) -> Page:
     running = any(row.entry.running for row in sheet.rows)
     manifests = [row.entry.manifest for row in rows if row.entry.manifest]
     settings = differing(manifests)
-    if len(settings) > MOST_SETTINGS:  # runs that have little in common
+    if len(settings) > MOST_SETTINGS:  # the runs have little in common
         settings = []
     return Page(
         "runs.html",
@@ -124,7 +121,7 @@ def _experiments(entries: list[Entry]) -> dict[str, int]:
 
 
 def _groups(rows: list[Row], asked: Mapping[str, str], most: int) -> list[tuple[str, list[Row], int]]:
-    """The runs of an experiment below its name, unless the reader sorts or searches; how many more there are."""
+    """Group the runs by experiment, unless the list is sorted or filtered; with how many more each has."""
     if asked["sorted"] or any(asked[name] for name in ("q", "benchmark", "status", "experiment")):
         return [("", rows, 0)]
     several = {name for name, count in Counter(row.experiment for row in rows).items() if name and count > 1}
@@ -137,7 +134,7 @@ def _groups(rows: list[Row], asked: Mapping[str, str], most: int) -> list[tuple[
 
 
 def pairs(entries: list[Entry]) -> list[tuple[Entry, Entry]]:
-    """Runs of one benchmark, each with each, the earlier one first: what a site without a server compares."""
+    """Return the pairs of runs of one benchmark, the earlier run first, which an exported site compares."""
     known = sorted(
         (entry.manifest.benchmark, entry.manifest.started, entry.slug, entry) for entry in entries if entry.manifest
     )
@@ -147,7 +144,7 @@ def pairs(entries: list[Entry]) -> list[tuple[Entry, Entry]]:
 
 
 def runs_table(site: Site, query: Mapping[str, str]) -> Iterator[list[object]]:
-    """The same rows for a CSV file, all of them."""
+    """Yield all rows for a CSV file."""
     rows, _ = _rows(site, query)
     names = differing([row.entry.manifest for row in rows if row.entry.manifest])
     yield ["run", "benchmark", "model", *names, "status", "protocol", "accuracy", "low", "high", "pass_at_k", "responses",

@@ -1,4 +1,4 @@
-"""A series over training: score over steps with its band, the best step, what was learnt and forgotten."""
+"""The page of a training run: score over steps with its band, the best step, what was learned and forgotten."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ MOST_MOVED = 60
 
 
 def series_page(site: Site, query: Mapping[str, str]) -> Page:
-    """The series in one folder of runs; of several benchmarks one below the other."""
+    """Show the series in one folder of runs, one section per benchmark."""
     folder = query.get("experiment", "")
     mine = [entry for entry in site.library.entries() if entry.manifest and entry.name.rpartition("/")[0] == folder]
-    if not any(entry.manifest and entry.manifest.config.step is not None for entry in mine):
-        raise NotThereError(f"There is no series over training in {folder or 'this folder'}.")
     runs = [Run(entry.path, entry.manifest) for entry in mine if entry.manifest]
+    if not any(run.manifest.config.step is not None for run in runs):
+        raise NotThereError(f"There is no series over training in {folder or 'this folder'}.")
     between = tuple(int(word) for word in query.get("between", "").split(",") if word.isdecimal() and len(word) < 12)
     stamp = tuple((entry.path, *entry.file_states().values()) for entry in mine)
 
@@ -31,26 +31,24 @@ def series_page(site: Site, query: Mapping[str, str]) -> Page:
             return str(trouble)
 
     made = site.background.get((site.library.root, "series", folder, between), stamp, work, site.left)
-    trouble = made.value if isinstance(made.value, str) else ""
-    parts = made.value if isinstance(made.value, list) else []
     slugs = {str(entry.path): entry.slug for entry in mine}
-    shown = []
-    for each in parts:
+    parts = []
+    for each in made.value if isinstance(made.value, list) else []:
         points = [
             (point.step, Estimate(point.score.estimate, point.score.low, point.score.high))
             for point in each.series.points
         ]
         home = slugs[each.runs[str(each.between[1])]]
-        numbers = {key: at for at, key in enumerate(site.open(home).snapshot.keys)}
-        shown.append(
+        parts.append(
             {
                 "made": each,
                 "rows": list(zip(series_rows(each), (slugs[run] for run in each.runs.values()), strict=True)),
                 "chart": plots.pass_curve(points, f"{each.series.metric} at step {{}}", "training step", log=False),
                 "home": home,
-                "numbers": numbers,
+                "numbers": {key: at for at, key in enumerate(site.open(home).snapshot.keys)},
             }
         )
-    context = {"folder": folder, "parts": shown, "trouble": trouble, "fresh": made.fresh, "most": MOST_MOVED}
+    trouble = made.value if isinstance(made.value, str) else ""
     running = any(entry.running for entry in mine)
+    context = {"folder": folder, "parts": parts, "trouble": trouble, "most": MOST_MOVED}
     return Page("series.html", f"{folder} over steps", context, again=0.7 if not made.fresh else 5.0 if running else 0)
