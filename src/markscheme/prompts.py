@@ -1,8 +1,7 @@
-"""What is really sent: templates, few-shot examples, and the hash that pins them.
+"""Prompts: templates, few-shot examples, and the hash that pins them.
 
-Examples come from a pool that is never the evaluated split, and are drawn with a seed or fixed by the template. They
-stand in the system message, before the question, or as turns. Placeholders are replaced, not formatted: statements are
-full of braces.
+Examples come from a pool that is never the evaluated split, drawn with a seed or fixed by the template. They are in the
+system message, before the question, or chat turns. Placeholders are replaced, not formatted: statements are full of braces.
 """
 
 from __future__ import annotations
@@ -21,40 +20,39 @@ from markscheme.types import Message, Problem, Prompt
 _PLACEHOLDER = re.compile(r"\{(statement|solution|gold|answer)\}")
 _FIELD = re.compile(r"\{(\w+)\}")
 
-Wording = str | dict[str, str]  # a text, or one for each language (`en`, `de` …) that problems name in their metadata
+Wording = str | dict[str, str]  # a text, or one per language (`en`, `de` …) of the problems' metadata
 
 
 class Template(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """One way to put a problem to a model.
+    """How a problem is put to a model.
 
-    `{statement}` stands for the question; in worked examples also `{solution}`, `{gold}`, and `{answer}`: the solution,
-    with the gold in a box behind it where there is no box.
+    `{statement}` is the question; worked examples also have `{solution}`, `{gold}`, and `{answer}`: the solution, with the gold in
+    a box after it if it has no box.
     """
 
     user: Wording
     summary: str = ""
     system: Wording | None = None
-    example: Wording | None = None  # how one worked example reads, for `style` system and user
-    # What the assistant says in a worked example, for `style` turns; the question reads as `user`.
+    example: Wording | None = None  # the text of one worked example, for `style` system and user
+    # The assistant's message in a worked example, for `style` turns.
     reply: str = "{answer}"
-    # Where worked examples stand (default: in the system message where there is an `example`, else as turns).
+    # Where worked examples go (default: in the system message if there is an `example`, else as turns).
     style: Literal["system", "user", "turns"] | None = None
-    fewshot: int | None = None  # worked examples unless the user says otherwise (default: the benchmark's)
-    # The pool's problems that are the examples, in this order, by id, key or hash; else they are drawn.
+    fewshot: int | None = None  # default number of worked examples (default: the benchmark's)
+    # Fixed examples in this order, by id, key or hash; else they are drawn from the pool.
     examples: tuple[str, ...] = ()
-    # What the user says after each answer; `{statement}` and `{FIELD}` of the problem's metadata are filled in.
+    # User messages after the answers; `{statement}` and `{FIELD}` of the problem's metadata are filled in.
     then: tuple[str, ...] = ()
-    # Ends a response, unless the user says otherwise: where a base model would begin the next question.
+    # Default stop texts: where a base model would begin the next question.
     stop: tuple[str, ...] = ()
 
     @property
     def where(self) -> Literal["system", "user", "turns"]:
-        """Where worked examples stand."""
         return self.style or ("turns" if self.example is None else "system")
 
 
 def check_template(template: Template) -> None:
-    """`ValueError` for a template that asks nothing, or that gives the answer away."""
+    """Raise `ValueError` for a template that asks nothing or gives the answer away."""
     for text in template.user.values() if isinstance(template.user, dict) else (template.user,):
         if "{statement}" not in text:
             raise ValueError("`user` has no {statement}, so nothing would be asked")
@@ -68,7 +66,7 @@ def check_template(template: Template) -> None:
 
 
 def custom_template(user: str) -> Template:
-    """The template of a text that somebody typed."""
+    """Return the template of a user's text."""
     template = Template(summary="given by the user", user=user)
     try:
         check_template(template)
@@ -78,7 +76,7 @@ def custom_template(user: str) -> Template:
 
 
 def further_turns(template: Template, then: tuple[str, ...]) -> Template:
-    """The template with other turns of the user after the answer."""
+    """Return the template with other user messages after the answer."""
     template = msgspec.structs.replace(template, then=then)
     try:
         check_template(template)
@@ -88,7 +86,7 @@ def further_turns(template: Template, then: tuple[str, ...]) -> Template:
 
 
 def draw_examples(pool: Sequence[Problem], count: int, seed: int, evaluated: Iterable[Problem]) -> list[Problem]:
-    """`count` examples from the pool, the same for the same seed, and never a problem that is being evaluated."""
+    """Return `count` examples from the pool, the same for the same seed, and never an evaluated problem."""
     asked = {problem.key for problem in evaluated}
     if count <= len(pool):
         drawn = random.Random(seed).sample(pool, count)
@@ -103,7 +101,7 @@ def draw_examples(pool: Sequence[Problem], count: int, seed: int, evaluated: Ite
 
 
 def fixed_examples(pool: Sequence[Problem], names: Sequence[str], count: int) -> list[Problem]:
-    """The first `count` of the pool's problems that a template names by id or key."""
+    """Return the first `count` examples that a template names by id or key."""
     if count > len(names):
         raise UsageError(f"{option('fewshot')} {count} is more than the {len(names)} examples that this prompt fixes")
     wanted = set(names)
@@ -116,20 +114,19 @@ def fixed_examples(pool: Sequence[Problem], names: Sequence[str], count: int) ->
 
 
 def _names(problem: Problem) -> tuple[str, str, str]:
-    """What an example is named by: its id, its key, or a hash of its letters and digits, which spacing does not change."""
+    """Return the names of an example: its id, its key, and a hash of its letters and digits, which spacing does not change."""
     letters = "".join(character for character in problem.statement.lower() if character.isalnum())
     return problem.id, problem.key, hashlib.sha256(letters.encode()).hexdigest()[:16]
 
 
 def build_prompt(template: Template, problem: Problem, examples: Sequence[Problem], seed: int | None) -> Prompt:
-    """The messages for one problem."""
     return next(build_prompts(template, [problem], examples, seed))
 
 
 def build_prompts(
     template: Template, problems: Iterable[Problem], examples: Sequence[Problem], seed: int | None
 ) -> Iterator[Prompt]:
-    """The messages for each problem; the examples are written out once (for each language) and shared."""
+    """Yield the messages for each problem; examples are formatted once per language."""
     ids = tuple(example.id for example in examples)
     drawn = seed if examples and not template.examples else None
     written: dict[str, tuple[str, tuple[Message, ...], str]] = {}
@@ -144,7 +141,7 @@ def build_prompts(
 
 
 def _before(template: Template, examples: Sequence[Problem], language: str) -> tuple[tuple[Message, ...], str]:
-    """The messages before the question, and the text before it in its own message."""
+    """Return the messages before the question, and the text before it in its own message."""
     system = _worded(template.system, language) if template.system is not None else ""
     turns: list[Message] = []
     shown = ""
@@ -162,7 +159,7 @@ def _before(template: Template, examples: Sequence[Problem], language: str) -> t
 
 
 def prompts_sha256(prompts: Iterable[Prompt]) -> str:
-    """One hash over every message of every prompt, in order: equal hashes mean the same questions in the same words."""
+    """Return one hash over all messages in order: equal hashes mean the same questions in the same words."""
     digest = hashlib.sha256()
     for prompt in prompts:
         asked = (prompt.messages, prompt.then) if prompt.then else prompt.messages
@@ -187,5 +184,5 @@ def _fill(text: str, problem: Problem) -> str:
     parts = {"statement": problem.statement, "solution": problem.solution or "", "gold": str(problem.gold)}
     box = f"\\boxed{{{problem.gold}}}"
     parts["answer"] = parts["solution"] if "\\boxed" in parts["solution"] else f"{parts['solution']}\n\n{box}".strip()
-    # One pass, so that a statement which itself contains "{gold}" is left as it is.
+    # One pass, so that a statement with "{gold}" in it stays as it is.
     return _PLACEHOLDER.sub(lambda match: parts[match[1]], text)

@@ -1,6 +1,6 @@
-"""JSON Schemas of everything a run folder holds, made from the types: `python -m markscheme.schemas docs/schemas`.
+"""Make the JSON Schemas of the files in a run folder: `python -m markscheme.schemas docs/schemas`.
 
-They stand in a folder of the version of the run folder (`format` of a manifest); those of older versions are kept.
+They are in a folder named by the version of the run folder (`format` in a manifest); those of older versions are kept.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from markscheme.runs.folder import FORMAT, Manifest
 from markscheme.runs.usage import Ledger
 from markscheme.types import Mark, Question, Response
 
-# File of a run folder (for `.jsonl`, each line of it) and the type it is written from.
+# The files of a run folder and the types of their content, for `.jsonl` of each line.
 FILES: dict[str, Any] = {
     "manifest.json": Manifest,
     "problems.jsonl": Question,
@@ -28,7 +28,7 @@ FILES: dict[str, Any] = {
 
 
 def schema_files() -> dict[str, bytes]:
-    """The schema of each file, by the name it is kept under."""
+    """Return the schema of each file by its name."""
     return {
         f"v{FORMAT}/{name}.schema.json": msgspec.json.format(msgspec.json.encode(_schema(name, kind)), indent=2) + b"\n"
         for name, kind in FILES.items()

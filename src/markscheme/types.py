@@ -1,8 +1,8 @@
-"""The nouns: Problem, Prompt, Response, Mark and what they are made of.
+"""The nouns: Problem, Prompt, Response, Mark and their parts.
 
-Frozen, typed, and one JSON line each. Facts (`Response`) and opinions (`Mark`) are kept apart on purpose: a better
-marker must never cost a second generation. Fields are only ever added, with a default, so an old run folder can
-always be read; unknown fields of a newer version are ignored.
+Frozen, typed, and one JSON line each. Facts (`Response`) and opinions (`Mark`) are separate, so that a better marker never
+costs a second generation. Fields are only ever added, with a default, so an old run folder can always be read; unknown
+fields of a newer version are ignored.
 """
 
 from __future__ import annotations
@@ -15,21 +15,21 @@ import msgspec
 
 
 class CountdownGold(msgspec.Struct, frozen=True):
-    """What a Countdown answer is judged against: every number exactly once, hitting the target."""
+    """The puzzle that a Countdown answer must solve: every number exactly once, equal to the target."""
 
     nums: tuple[int, ...]
     target: int
 
 
-# The right answer as the data set writes it; for Countdown, the puzzle itself, since any solution will do.
+# The right answer as written in the data set; for Countdown the puzzle, since any solution is right.
 Gold = str | CountdownGold
 
 
 class Problem(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """One question with its gold answer.
 
-    `key` is a hash of what is asked and what is right, so a response belongs to the same problem whatever its
-    position or id; a data set that really holds the same problem twice gets `-2` behind the second key.
+    `key` is a hash of statement and gold, so a response belongs to the same problem whatever its position or id. If a data set
+    holds the same problem twice, the second key ends in `-2`.
     """
 
     id: str
@@ -38,11 +38,11 @@ class Problem(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     protocol: str = "math"
     solution: str | None = None
     choices: tuple[str, ...] = ()
-    """The options of a multiple-choice question, A first; letter, text and value are one answer."""
+    """The options of a multiple-choice question, A first; letter, text and value are the same answer."""
     metadata: dict[str, Any] = {}
     key: str = ""
     cluster: str | None = None
-    """What problems that are not independent of each other share: their contest, say."""
+    """Shared by problems that are not independent of each other, such as those of one contest."""
 
     def __post_init__(self) -> None:
         if not self.key:
@@ -50,7 +50,7 @@ class Problem(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 def content_key(statement: str, gold: Gold) -> str:
-    """The first 16 hex digits of sha256 over statement and gold: enough for 10⁹ problems without a collision."""
+    """Return the first 16 hex digits of a SHA-256 over statement and gold: enough for 10⁹ problems without a collision."""
     payload = msgspec.json.encode([statement, gold])
     return hashlib.sha256(payload).hexdigest()[:16]
 
@@ -63,19 +63,19 @@ class Message(msgspec.Struct, frozen=True):
 
 
 class Prompt(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """The messages really sent for one problem, and which examples stand in them."""
+    """The messages sent for one problem, and the few-shot examples in them."""
 
     messages: tuple[Message, ...]
     fewshot_ids: tuple[str, ...] = ()
     fewshot_seed: int | None = None
     then: tuple[str, ...] = ()
-    """What the user says after the first answer, after the second …"""
+    """The user's messages after the first answer, after the second …"""
 
 
 class Question(msgspec.Struct, frozen=True, kw_only=True):
-    """One line of a run's `problems.jsonl`: a problem and the prompt it was asked with.
+    """One line of a run's `problems.jsonl`: a problem and its prompt.
 
-    Kept in the run folder so that a run can be marked again, audited and viewed without the data set.
+    It is in the run folder so that a run can be marked again, audited and viewed without the data set.
     """
 
     problem: Problem
@@ -83,7 +83,7 @@ class Question(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Sampling(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """How a model is asked to sample. `None` leaves the choice to the model's own default."""
+    """How a model is asked to sample. `None` means the model's own default."""
 
     temperature: float | None = None
     top_p: float | None = None
@@ -92,12 +92,12 @@ class Sampling(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     stop: tuple[str, ...] = ()
 
 
-# Why generation ended; `length` means that a limit cut it off: of tokens, or of the turns of a conversation.
+# Why generation ended; `length` means that it was cut off by the limit of tokens or of turns.
 FinishReason = Literal["stop", "length", "content_filter", "other"]
 
 
 class ToolSpec(msgspec.Struct, frozen=True, kw_only=True):
-    """A tool as a model is told of it."""
+    """A tool as described to a model."""
 
     name: str
     description: str
@@ -105,15 +105,15 @@ class ToolSpec(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ToolCall(msgspec.Struct, frozen=True, kw_only=True):
-    """A model asks for a tool."""
+    """A model's call of a tool."""
 
-    id: str  # by which its result is known; empty where the call is part of the text
+    id: str  # identifies the result; empty if the call is part of the text
     name: str
-    arguments: str  # as the model wrote them: JSON, or what it took for JSON
+    arguments: str  # as the model wrote them, usually JSON
 
 
 class Turn(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """One turn after the prompt: what the model said, what a tool gave back, or what the user said next."""
+    """One turn after the prompt, of the model, a tool or the user."""
 
     role: Literal["assistant", "tool", "user"]
     text: str = ""
@@ -121,7 +121,7 @@ class Turn(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     tool_calls: tuple[ToolCall, ...] = ()
     call_id: str = ""  # the call that a tool answers
     failed: bool = False  # the tool reports an error
-    lost: bool = False  # and what earlier calls left for later ones is gone
+    lost: bool = False  # the state that earlier calls left is lost
     finish_reason: FinishReason | None = None
     prompt_tokens: int | None = None
     completion_tokens: int | None = None
@@ -129,14 +129,14 @@ class Turn(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     cached_tokens: int | None = None
     latency: float | None = None
     first_token: float | None = None
-    # The turn in the provider's own items, where these must be handed back with the next (encrypted reasoning).
+    # The turn as the provider's own items, if they must be sent back with the next turn (encrypted reasoning).
     raw: tuple[dict[str, Any], ...] = ()
 
 
 class Response(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What came back for one (problem, sample), or the error that came instead. A fact: written once, never edited.
+    """The answer for one (problem, sample), or the error in its place. A fact: written once, never edited.
 
-    Of a conversation, `text` and `reasoning` are those of the last assistant turn, tokens and latency those of all turns.
+    In a conversation, `text` and `reasoning` are those of the last assistant turn, tokens and latency those of all turns.
     """
 
     key: str  # the Problem's key
@@ -148,11 +148,11 @@ class Response(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     prompt_tokens: int | None = None
     completion_tokens: int | None = None
     reasoning_tokens: int | None = None
-    cached_tokens: int | None = None  # of the prompt's tokens, those that the provider had in its cache
+    cached_tokens: int | None = None  # prompt tokens from the provider's cache
     latency: float | None = None  # seconds of the attempt that succeeded
-    first_token: float | None = None  # seconds until it came, where the answer was streamed
+    first_token: float | None = None  # seconds until the first token of a streamed answer
     seed: int | None = None
-    """What it was drawn with. Samples of a problem that share a seed came with one request, and may not be independent."""
+    """The seed it was drawn with. Samples of a problem with the same seed came from one request and may not be independent."""
     attempts: int = 1
     model: str | None = None  # as the server names itself
     created: str | None = None  # UTC, ISO 8601
@@ -164,7 +164,7 @@ class Response(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     @property
     def tokens_per_second(self) -> float | None:
-        """The speed after the first token, of one streamed answer."""
+        """The speed after the first token, for one streamed answer."""
         if self.first_token is None or self.latency is None or not self.completion_tokens or self.turns:
             return None
         seconds = self.latency - self.first_token
@@ -172,17 +172,17 @@ class Response(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     @property
     def calls(self) -> int | None:
-        """Calls of tools that were answered, of a conversation."""
+        """The number of answered tool calls in a conversation."""
         return sum(turn.role == "tool" for turn in self.turns) if self.turns else None
 
     @property
     def tool_errors(self) -> int | None:
-        """Calls that failed."""
+        """The number of failed tool calls."""
         return sum(turn.failed for turn in self.turns) if self.turns else None
 
     @property
     def tool_tokens(self) -> int | None:
-        """Tokens that tools added to the prompts: about, by how much longer each prompt is than what was there before."""
+        """The approximate number of tokens that tools added: by how much each prompt grew beyond the turns before it."""
         added, before, called = 0, None, False
         for turn in self.turns:
             called = called or turn.role == "tool"
@@ -198,23 +198,23 @@ class Response(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     @property
     def earlier_answers(self) -> tuple[Turn, ...]:
-        """What the model said each time before the user went on."""
+        """The answers before each further user message."""
         pairs = zip(self.turns, self.turns[1:], strict=False)
         return tuple(turn for turn, after in pairs if turn.role == "assistant" and after.role == "user")
 
     @property
     def cut_off_by_turns(self) -> bool:
-        """Whether the model still called a tool when its turns were used up."""
+        """Whether the model still called a tool in its last allowed turn."""
         return bool(self.turns and self.turns[-1].tool_calls)
 
 
 class Verdict(StrEnum):
-    """What became of a response. All but `error` have a score; `error` is missing data, never a wrong answer."""
+    """The outcome of a response. All but `error` have a score; `error` is missing data, never a wrong answer."""
 
     CORRECT = "correct"
     WRONG = "wrong"
     NO_ANSWER = "no_answer"
-    """Nothing could be extracted."""
+    """No answer could be extracted."""
     TRUNCATED = "truncated"
     """Cut off by the token limit, or still thinking, before an answer."""
     MALFORMED = "malformed"
@@ -226,26 +226,26 @@ class Verdict(StrEnum):
 
 
 class Mark(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A judgement on one response under one protocol. An opinion: it can be made again from the response at any time."""
+    """A verdict on one response under one protocol. An opinion: it can be made again from the response at any time."""
 
     verdict: Verdict
     protocol: str = ""  # "name@version"
     answer: str | None = None  # as extracted, before normalisation
-    why: str = ""  # one clause a person can check: "gives 47, not 46"
-    span: tuple[int, int] | None = None  # where the answer stands in the response text, in characters
+    why: str = ""  # a reason that can be checked: "gives 47, not 46"
+    span: tuple[int, int] | None = None  # position of the answer in the response text, in characters
     flags: tuple[str, ...] = ()  # what a sceptic should know: "rounded", "unit ignored", …
-    earlier: tuple[Verdict, ...] = ()  # of the answers before the last, where the user went on asking
+    earlier: tuple[Verdict, ...] = ()  # verdicts of the answers before further user messages
     key: str = ""
-    sample: int = msgspec.field(default_factory=int)  # not `= 0`, which would be left out of the line it identifies
+    sample: int = msgspec.field(default_factory=int)  # not `= 0`: the default would be omitted from the line
 
     @property
     def correct(self) -> bool:
-        """Whether the response earns the mark."""
+        """Whether the verdict is `correct`."""
         return self.verdict is Verdict.CORRECT
 
     @property
     def score(self) -> float | None:
-        """1.0 or 0.0, and `None` where there was no response to score."""
+        """1.0 or 0.0, or None if there is no response to score."""
         if self.verdict is Verdict.ERROR:
             return None
         return 1.0 if self.correct else 0.0

@@ -53,7 +53,7 @@ def test_series_when_a_run_says_no_step_then_one_sentence(sums, server, capsys):
     assert main(["run", "sums.jsonl", "--model", "solver", "--watch"]) == 2
     assert "--series" in capsys.readouterr().err
     assert main([*typed(server, "latest")]) == 2
-    assert "names no step: write it as STEP=latest" in capsys.readouterr().err
+    assert "contains no step: write it as STEP=latest" in capsys.readouterr().err
     assert main(typed(server, "a-1,b-1")) == 2
     assert "both of step 1" in capsys.readouterr().err
 
@@ -66,7 +66,7 @@ def test_checkpoints_when_named_by_pattern_or_file_then_by_step(tmp_path, monkey
     assert found == [(30, "hf/ckpt/step-30"), (200, "hf/ckpt/step-200"), (1000, "hf/ckpt/step-1000")]
     (tmp_path / "steps.txt").write_text("5 openai/first\n\nvllm/x-70\n")
     assert find_checkpoints(["steps.txt"], "hf", {}, watch=False) == [(5, "openai/first"), (70, "vllm/x-70")]
-    with pytest.raises(UsageError, match="no checkpoint like nothing"):
+    with pytest.raises(UsageError, match="no checkpoint matches nothing"):
         find_checkpoints(["nothing-*"], None, {}, watch=False)
 
 

@@ -264,7 +264,7 @@ def test_replay_when_conversations_are_stored_then_all_of_them_or_turn_by_turn_w
     assert (anew / "turns.jsonl").exists()
     assert not (whole / "turns.jsonl").exists()
     short = markscheme(*replay, "--then", "Sure?", "--then", "Really?", "--out", tmp_path / "more")
-    assert "and more are asked for" in short.stdout + short.stderr
+    assert "but more were requested" in short.stdout + short.stderr
 
 
 @pytest.mark.skipif(shutil.which("bwrap") is None, reason="needs bubblewrap")

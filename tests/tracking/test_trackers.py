@@ -193,7 +193,7 @@ def test_run_when_its_tracker_fails_then_it_goes_on_and_says_how_to_tell_again(t
     assert ms.load("kept").manifest.status == "complete"
     assert not [one for one in threading.enumerate() if one.name == "markscheme-tensorboard"]  # it has ended
     assert main(["push", "kept", "--to", "tensorboard"]) == 1
-    assert "did not take kept: for *** the server has gone" in capsys.readouterr().err
+    assert "refused kept: for *** the server has gone" in capsys.readouterr().err
 
 
 def test_tracker_when_unknown_or_not_installed_then_refused_before_anything_is_asked(tmp_path, monkeypatch, capsys):
@@ -251,5 +251,5 @@ def test_mlflow_when_nothing_is_set_then_its_default_database_takes_the_run(tmp_
     out = tmp_path / "run"
     assert launch("run", "countdown-sample", "--model", "solver", "--limit", 2, "--out", out, env=kept).wait(200) == 0
     told = launch("push", out, "--to", "mlflow", env=kept, cwd=tmp_path)
-    assert "told MLflow" in told.communicate(timeout=200)[0]
+    assert "is in MLflow" in told.communicate(timeout=200)[0]
     assert (tmp_path / "mlflow.db").exists()

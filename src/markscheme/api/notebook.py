@@ -1,6 +1,6 @@
-"""What a notebook shows: tables with interval bars, a response with its answer highlighted.
+"""HTML for notebooks: tables with interval bars, and a response with its answer highlighted.
 
-Plain HTML with inline style: no script, nothing fetched, and everything that a model or a server wrote is escaped.
+Plain HTML with inline style, without scripts or external files; everything that a model or a server wrote is escaped.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from markscheme.reporting.terminal import gold_line
 if TYPE_CHECKING:
     from markscheme.types import Mark, Problem, Response
 
-LONGEST_END = 20_000  # characters of either end of a text that a notebook shows
+LONGEST_END = 20_000  # characters shown of each end of a long text
 BAR = 120  # width of an interval bar in pixels
 
 
@@ -29,7 +29,7 @@ class Shift(NamedTuple):
 
 
 def interval_bar(value: float, low: float, high: float, *, zero: float = 0.0) -> str:
-    """An interval on a line from 0 to 100 %, the value as a tick; for differences zero is in the middle."""
+    """Draw an interval on a line from 0 to 100 %; for differences zero is in the middle."""
     scale = 1.0 if not zero else 0.5
     start, tick, end = (BAR * min(max(zero + scale * each, 0.0), 1.0) for each in (low, value, high))
     middle = f'<rect x="{BAR * zero:.1f}" y="0" width="1" height="12" fill="#888"/>' if zero else ""
@@ -41,7 +41,7 @@ def interval_bar(value: float, low: float, high: float, *, zero: float = 0.0) ->
 
 
 def html_table(rows: Sequence[Mapping[str, Any]], caption: str = "", notes: Sequence[str] = ()) -> str:
-    """Rows as a table; a figure is its text with the bar of its interval."""
+    """Return rows as a table; a figure has a bar of its interval."""
     columns = list(dict.fromkeys(name for row in rows for name in row))
     head = _row("th", (escape(name) for name in columns))
     body = "".join(_row("td", (_cell(row.get(name, "")) for name in columns)) for row in rows)
@@ -55,7 +55,7 @@ def _row(tag: str, cells: Iterable[str]) -> str:
 
 
 def figure_text(figure: Estimate | Shift) -> str:
-    """A figure with its interval, in words."""
+    """Return a figure with its interval as text."""
     if isinstance(figure, Shift):
         return f"{100 * figure.value:+.1f}  ({100 * figure.low:+.1f} to {100 * figure.high:+.1f})"
     return bounds(figure)
@@ -71,11 +71,11 @@ def _cell(value: Any) -> str:
 
 
 def html_response(problem: Problem, response: Response, mark: Mark | None) -> str:
-    """A response as one reads it: formulas set, the answer highlighted, the verdict and why."""
+    """Return a response with its formulas rendered, its answer highlighted, its verdict and the reason."""
     from markscheme.view.mathml import to_mathml
     from markscheme.view.text import clock, render
 
-    until = clock() + 1.0  # what takes longer stays as source
+    until = clock() + 1.0  # after that, formulas stay as source
     gold = gold_line(problem.gold)
     verdict = "not marked" if mark is None else f"{mark.verdict}: {mark.why}" if mark.why else str(mark.verdict)
     flags = f" ({', '.join(mark.flags)})" if mark is not None and mark.flags else ""
@@ -97,7 +97,7 @@ def html_response(problem: Problem, response: Response, mark: Mark | None) -> st
 
 
 def _ends(text: str, span: tuple[int, int] | None = None) -> tuple[str, tuple[int, int] | None]:
-    """The beginning and the end of a text that is too long for a notebook, and where its answer stands in them."""
+    """Return the beginning and the end of a long text, and the position of the answer in them."""
     cut = len(text) - 2 * LONGEST_END
     if cut <= 0:
         return text, span

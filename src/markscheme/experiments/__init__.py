@@ -1,4 +1,4 @@
-"""Many runs as one: models × benchmarks × prompts × settings in one folder, which grows and never asks twice."""
+"""Experiments: models × benchmarks × prompts × settings in one folder, which can grow and never asks twice."""
 
 from markscheme.experiments.plan import Cell, is_experiment, read_cells, typed_cells
 from markscheme.experiments.run import Forecast, begin_or_extend, forecast, places, run_cells

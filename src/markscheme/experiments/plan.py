@@ -1,7 +1,6 @@
-"""What an experiment asks: models × benchmarks × prompts × settings, from one file or from the command line.
+"""The runs of an experiment: models × benchmarks × prompts × settings, from a file or from the command line.
 
-Each combination is one run with its own folder below the experiment's, named by what it is, so that the same experiment
-typed again finds what it has already.
+Each combination is a run in its own folder, named by what it asks, so that the same experiment finds what it has already.
 """
 
 from __future__ import annotations
@@ -15,7 +14,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from markscheme.config import RunConfig, fixed_options, make_config, run_options
+from markscheme.config import NO_SETTINGS, RunConfig, fixed_options, make_config, run_options
 from markscheme.datasets.small_texts import read_small_text, read_toml
 from markscheme.errors import UsageError
 from markscheme.models.secrets import hide_config, hide_spec
@@ -23,9 +22,8 @@ from markscheme.redaction import redacted_text
 from markscheme.reporting.settings import shown
 from markscheme.running.resuming import GROWING
 
-NOT_SWEPT = ("benchmark", "model", "protocol", "samples", "limit", "limit_seed")
-# Options that may have several values: each combination is asked. What is a list anyway is then a list of lists.
-SWEPT = tuple(name for name in fixed_options() if name not in NOT_SWEPT)
+# Options that may have several values, of which each combination is asked. For an option that is a list, a list of lists.
+SWEPT = tuple(name for name in fixed_options() if name not in NO_SETTINGS)
 
 
 class Cell(NamedTuple):
@@ -33,14 +31,14 @@ class Cell(NamedTuple):
 
     folder: str
     model: str  # the model's name in the experiment
-    variation: str  # the values of what is swept, such as `temperature 0.7`
+    variation: str  # the swept values, such as `temperature 0.7`
     config: RunConfig
 
 
 def is_experiment(path: str, *, alone: bool = False) -> bool:
-    """Whether a file is an experiment's, not a benchmark's; one that cannot be read is taken for one if `alone`.
+    """True for the file of an experiment rather than of a benchmark, or for an unreadable file if `alone`.
 
-    A benchmark is named with a model, so whoever reads the file then says what is wrong with it.
+    A benchmark is named together with a model; reading the file later reports what is wrong with it.
     """
     if not path.endswith(".toml"):
         return False
@@ -52,7 +50,7 @@ def is_experiment(path: str, *, alone: bool = False) -> bool:
 
 
 def read_cells(path: Path, typed: Mapping[str, Any]) -> list[Cell]:
-    """The runs of an experiment's file; options that were typed come before those of the file."""
+    """Return the runs of an experiment file; typed options override those of the file."""
     raw = read_toml(path)
     models, named = raw.get("models"), raw.get("benchmarks")
     if not isinstance(models, dict) or not models:
@@ -72,7 +70,7 @@ def read_cells(path: Path, typed: Mapping[str, Any]) -> list[Cell]:
 
 
 def typed_cells(models: Sequence[str], benchmarks: Sequence[str], typed: Mapping[str, Any]) -> list[Cell]:
-    """The runs of `--model A B`, several benchmarks, and options with several values."""
+    """Return the runs of `--model A B`, several benchmarks, and options with several values."""
     return list(_cells({hide_spec(each): {"model": each} for each in models}, {b: {} for b in benchmarks}, {}, typed))
 
 
@@ -91,13 +89,13 @@ def _cells(
             config = make_config(**{**options, **chosen})
             variation = redacted_text(", ".join(f"{key} {shown(value)}" for key, value in chosen.items()))
             folder = _folder(name, config, variation)
-            if folder not in seen:  # a value that is named twice is asked once
+            if folder not in seen:  # a value that is given twice is asked once
                 seen.add(folder)
                 yield Cell(folder, name, variation, config)
 
 
 def _folder(model: str, config: RunConfig, variation: str) -> str:
-    """What a run is called: readable, and the same for the same questions, however many samples or problems."""
+    """Return the name of a run: readable, and the same for the same questions, however many samples or problems."""
     digest = hashlib.sha256(model.encode() + asked(config)).hexdigest()[:6]
     words = [Path(config.benchmark).stem if "/" in config.benchmark else config.benchmark, model, variation]
     slugs = (re.sub(r"[^A-Za-z0-9.]+", "-", word).strip("-.")[:48] for word in words)
@@ -105,7 +103,7 @@ def _folder(model: str, config: RunConfig, variation: str) -> str:
 
 
 def asked(config: RunConfig) -> bytes:
-    """What two configs have in common that ask the same questions in the same way, however many samples or problems."""
+    """Return what identifies the questions and settings of a config, however many samples or problems."""
     hidden = hide_config(config)
     fixed = {name: getattr(hidden, name) for name in fixed_options() if name not in GROWING}
     return msgspec.json.encode(fixed, order="sorted")
@@ -116,17 +114,17 @@ def _fields_of(extra: Any) -> Any:
 
 
 def _fields(extra: Mapping[str, Any]) -> tuple[str, ...]:
-    """A table of further request fields as the options have them."""
+    """Return a table of extra request fields as options."""
     return tuple(f"{key}={msgspec.json.encode(value).decode()}" for key, value in extra.items())
 
 
 def _beside(path: Path, name: str) -> str:
-    """A file that is named in an experiment lies beside it."""
+    """Return a path relative to the experiment file if it is one, else the name."""
     return str(path.parent / name) if name.startswith((".", "/")) or (path.parent / name).is_file() else name
 
 
 def _is_swept(name: str, value: object) -> bool:
-    """Whether several values are asked one after the other: a list, and a list of lists of what is one itself."""
+    """True for a list of values to ask one after the other; for an option that is a list itself, a list of lists."""
     several = isinstance(value, list | tuple)
     if run_options()[name].kind == tuple[str, ...]:
         return several and any(isinstance(each, list | tuple) for each in value)  # type: ignore[attr-defined]
@@ -134,7 +132,7 @@ def _is_swept(name: str, value: object) -> bool:
 
 
 def _checked(path: Path, table: str, options: object) -> dict[str, Any]:
-    """The options of one table of the file; whatever is wrong with one is said with its line."""
+    """Return the options of a table of the file; a mistake is reported with its line."""
     if not isinstance(options, Mapping):
         raise UsageError(f"{path}: a model or benchmark is a table of options, not {options!r}")
     made = dict(options)
@@ -152,7 +150,7 @@ def _checked(path: Path, table: str, options: object) -> dict[str, Any]:
 
 
 def _line(path: Path, table: str, name: str) -> int:
-    """Where an option of a table is in the file, else where the table begins."""
+    """Return the line of an option of a table, else the line where the table begins."""
     bare, begins = table.replace('"', ""), 1
     here = not table
     for number, text in enumerate(read_small_text(path).splitlines(), 1):

@@ -1,4 +1,4 @@
-"""An experiment's runs, one after the other: begun, resumed or extended, whatever each needs."""
+"""The runs of an experiment, one after the other: begun, resumed or extended as needed."""
 
 from __future__ import annotations
 
@@ -22,23 +22,23 @@ from markscheme.running.budget import Budget
 from markscheme.running.rounds import first_round
 from markscheme.runs import Run
 
-CHARACTERS_PER_TOKEN = 4  # about right for English text and LaTeX; used only for what a dry run says
+CHARACTERS_PER_TOKEN = 4  # roughly, for English and LaTeX; used for forecasts only
 
 
 class Forecast(NamedTuple):
-    """What a cell will ask."""
+    """What a run will ask."""
 
     cell: Cell
     problems: int
-    there: int  # responses that it has already
-    requests: int  # responses that are still to be asked for
-    prompt_tokens: int  # tokens of their prompts, about
-    # Dollars at most, if every response is as long as it may be. `None` where price or length is not known.
+    there: int  # responses that exist already
+    requests: int  # responses still to ask for
+    prompt_tokens: int  # approximate tokens of their prompts
+    # Highest cost in dollars, if every response has the maximum length; None if price or length is not known.
     cost: float | None
 
 
 def forecast(cell: Cell, path: Path, prepared: Prepared) -> Forecast:
-    """What a cell will ask, before anything is."""
+    """Return what a run will ask, without asking."""
     check_backend(cell.config.model)
     check_options(cell.config.model, cell.config)
     samples = cell.config.samples
@@ -61,9 +61,9 @@ def run_cells(
     reuse: Sequence[Run] = (),
     prepared: Iterable[Prepared] | None = None,
 ) -> Iterator[tuple[Path, Callable[[], Run]]]:
-    """Each cell's folder and the work to do there, in order; ends early when the budget is used up.
+    """Yield the folder of each run and a function that asks it, until the shared budget is used up.
 
-    Runs of the experiment share the budget, and answers to the same request.
+    The runs share answers to the same requests.
     """
     paths = places(cells, folder)
     budget = _budget(cells, paths)
@@ -72,7 +72,7 @@ def run_cells(
     def work(number: int, samples: int = 0) -> Run:
         cell, path = cells[number], paths[number]
         config = cell.config
-        if samples:  # the baseline by what is asked, which a run's manifest tells
+        if samples:  # names the baseline in the manifest
             config = msgspec.structs.replace(config, samples=samples, until_better=hide_spec(cells[0].config.model))
         others = [*reuse, *(run for one in paths if one != path and (run := _there(one)))]
         shared: dict[str, Any] = {"budget": budget, "reuse": others, "driven": bool(samples)}
@@ -93,13 +93,13 @@ def run_cells(
 
 
 def pairs_to_compare(cells: Sequence[Cell]) -> list[tuple[int, int]]:
-    """The two models of each benchmark and setting, by number, the baseline first; refuses anything but two."""
+    """Return the two models of each benchmark and setting by number, the baseline first; refuse any other number."""
     names = list(dict.fromkeys(cell.model for cell in cells))
     first = cells[0].config.until_better
     if len(names) != 2 or first not in (names[0], cells[0].config.model):
         raise UsageError(
-            f"{option('until_better')} in an experiment compares two models and names the first ({names[0]}), the one to beat; here "
-            f"are {', '.join(names)}, and it names {first}"
+            f"{option('until_better')} in an experiment needs two models and names the first one ({names[0]}), the one to beat; here "
+            f"the models are {', '.join(names)}, and it names {first}"
         )
     groups: dict[tuple[str, str], list[int]] = {}
     for number, cell in enumerate(cells):
@@ -110,7 +110,7 @@ def pairs_to_compare(cells: Sequence[Cell]) -> list[tuple[int, int]]:
 
 
 def _looks(config: RunConfig, baseline: Path, other: Path) -> Iterator[int]:
-    """Samples per problem, as long as more are needed; looked at whenever both models have them."""
+    """Yield the samples per problem to ask of both models, as long as more are needed."""
     from markscheme.statistics import looking
 
     first = samples = first_round(config)
@@ -136,9 +136,9 @@ def begin_or_extend(
     ranks: Ranks = ALONE,
     **shared: Any,
 ) -> Run:
-    """Run into a folder. Where it holds this run already, only what it lacks is asked; another run there is refused.
+    """Run into a folder. If it holds this run already, ask only what is missing; another run there is refused.
 
-    So is less of a run that is not complete: the rest of it would be asked, which is more than was typed.
+    Asking for less of an incomplete run is refused too: resuming would ask more than was typed.
     """
     if not ranks.agreed((path / "manifest.json").exists()):
         return execute(config, path, display, prepared, ranks, **shared)
@@ -153,17 +153,17 @@ def begin_or_extend(
 
 
 def places(cells: Sequence[Cell], folder: Path) -> list[Path]:
-    """Where each cell's run lies: where the same was asked before below `folder`, in `folder` itself, or in a new one."""
+    """Return each run's folder: an existing one with the same questions, or a new one."""
     there = {}
     for path in (folder, *(file.parent for file in sorted(folder.glob("*/manifest.json")))):
-        with suppress(JournalError):  # a damaged neighbour is none of our business
+        with suppress(JournalError):  # ignore a damaged run next to it
             if run := _there(path):
                 there[asked(run.manifest.config)] = path
     return [there.get(asked(cell.config), folder / cell.folder) for cell in cells]
 
 
 def _budget(cells: Sequence[Cell], paths: Sequence[Path]) -> Budget:
-    """The budget of all runs together, with what they have spent already."""
+    """Return the shared budget minus what the runs have spent."""
     first = cells[0].config
     budget = Budget(first.max_cost, first.max_tokens_total)
     for cell, path in zip(cells, paths, strict=True):

@@ -1,4 +1,4 @@
-"""The checkpoints of a training as runs of one experiment: found by a pattern, a list or a file, ordered by their step."""
+"""The checkpoints of a training run as an experiment: found by a pattern, a list or a file, ordered by step."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ from markscheme.models import backend_names
 from markscheme.models.secrets import hide_url
 from markscheme.redaction import variable
 
-# Seconds for which nothing in a checkpoint's folder may have been written: before, it is still being saved.
+# A checkpoint is complete if nothing in its folder was written for this many seconds.
 SETTLED = 10.0
 
 
 class Checkpoint(NamedTuple):
-    """A model at a step of its training."""
+    """A model at a training step."""
 
     step: int
     spec: str
@@ -35,7 +35,7 @@ class Checkpoint(NamedTuple):
 def find_checkpoints(
     named: Sequence[str], backend: str | None, options: Mapping[str, Any], *, watch: bool
 ) -> list[Checkpoint]:
-    """The checkpoints that patterns, names and files mean, by step; with `watch`, without those that are being saved."""
+    """Return the checkpoints that patterns, names and files mean, by step; with `watch` without those still being saved."""
     found: dict[int, str] = {}
     for step, name in _members(named, options):
         if watch and Path(name).exists() and time.time() - _written(Path(name)) < SETTLED:
@@ -47,11 +47,9 @@ def find_checkpoints(
         )
         number = _step_of(name) if step is None else step
         if found.setdefault(number, spec) != spec:
-            raise UsageError(
-                f"{found[number]} and {spec} are both of step {number}: write STEP=NAME to tell them apart"
-            )
+            raise UsageError(f"{found[number]} and {spec} are both of step {number}: write STEP=NAME to set the step")
     if not found and not watch:
-        raise UsageError(f"there is no checkpoint like {', '.join(named)}")
+        raise UsageError(f"no checkpoint matches {', '.join(named)}")
     return [Checkpoint(step, found[step]) for step in sorted(found)]
 
 
@@ -74,7 +72,7 @@ def _members(named: Sequence[str], options: Mapping[str, Any]) -> Iterator[tuple
 
 
 def _served_names(options: Mapping[str, Any]) -> list[str]:
-    """The names that a server has, as it lists them."""
+    """Return the models that a server lists."""
     (address, *_), key = options["base_url"], variable(options.get("api_key_env") or "OPENAI_API_KEY")
     asked = urllib.request.Request(
         f"{address.rstrip('/')}/models", headers={"Authorization": f"Bearer {key}"} if key else {}
@@ -90,22 +88,22 @@ def _served_names(options: Mapping[str, Any]) -> list[str]:
 
 
 def _step_of(name: str) -> int:
-    """The last whole number in the last part of a name: `step-4000`, `ckpt_0400`, `checkpoint-12/`."""
+    """Return the last whole number in the last part of a name: `step-4000`, `ckpt_0400`, `checkpoint-12/`."""
     numbers = re.findall(r"\d+", Path(name.rstrip("/")).name) or re.findall(r"\d+", name)
     if not numbers:
-        raise UsageError(f"{name} names no step: write it as STEP={name}")
+        raise UsageError(f"{name} contains no step: write it as STEP={name}")
     return int(numbers[-1])
 
 
 def _written(path: Path) -> float:
-    """When something of a checkpoint was last written."""
+    """Return when anything of a checkpoint was last written."""
     if path.is_file():
         return path.stat().st_mtime
     return max((entry.stat().st_mtime for entry in os.scandir(path)), default=path.stat().st_mtime)
 
 
 def series_cells(found: Sequence[Checkpoint], benchmarks: Sequence[str], options: Mapping[str, Any]) -> list[Cell]:
-    """A run for each checkpoint and benchmark: the same problems, seeds and examples for all."""
+    """Return a run for each checkpoint and benchmark, with the same problems, seeds and examples."""
     cells = []
     for step, spec in found:
         for cell in typed_cells([spec], benchmarks, options):

@@ -1,4 +1,4 @@
-"""Asks every (problem, sample) exactly once and keeps what comes back."""
+"""Ask every (problem, sample) exactly once and save the answers."""
 
 from markscheme.running.asking import Display
 from markscheme.running.execute import execute, new_folder, resume

@@ -1,7 +1,7 @@
-"""Asking through a provider's batch API: hand over what is missing, wait, take what comes back.
+"""Ask through a provider's batch API: submit what is missing, wait, fetch the answers.
 
-What was handed over stands in the run's `batches.jsonl`, noted before and after, so that no process that ends in between
-leaves a batch that is paid for and not fetched, and none asks twice for what is on its way.
+`batches.jsonl` records each batch before and after it is submitted, so a process that is killed neither loses a paid batch
+nor submits the same requests twice.
 """
 
 from __future__ import annotations
@@ -21,26 +21,26 @@ from markscheme.running.scheduler import make_response, now
 from markscheme.runs.journal import Journal
 from markscheme.runs.lines import read_all
 
-# Seconds between two looks at a batch: soon at first, since small ones end in a minute.
+# Seconds between two polls of a batch: short at first, since small batches take a minute.
 LOOK_FIRST, LOOK_LAST = 5.0, 60.0
 
 
 class BatchNote(msgspec.Struct, frozen=True, omit_defaults=True):
-    """One line of `batches.jsonl`; the last line about a batch counts."""
+    """A line of `batches.jsonl`; the last line about a batch counts."""
 
     name: str
-    cells: tuple[tuple[str, int], ...] = ()  # key and sample of what is in it
-    id: str | None = None  # the provider's; missing while it is not known whether the provider has it
-    closed: bool = False  # its answers have been taken, or it had none
+    cells: tuple[tuple[str, int], ...] = ()  # key and sample of each request
+    id: str | None = None  # the provider's; None until it confirms the batch
+    closed: bool = False  # fetched, refused or never received
 
 
 def open_batches(folder: Path) -> dict[str, BatchNote]:
-    """What is on its way, by our name for it."""
+    """Return the batches that are not fetched yet, by our name."""
     return {name: note for name, note in read_notes(folder).items() if not note.closed}
 
 
 def read_notes(folder: Path) -> dict[str, BatchNote]:
-    """Every batch of the run, as the last line about it has it."""
+    """Return every batch of the run, by our name."""
     notes: dict[str, BatchNote] = {}
     for note in read_all(folder / "batches.jsonl", BatchNote):
         cells = note.cells or (notes[note.name].cells if note.name in notes else ())
@@ -49,7 +49,7 @@ def read_notes(folder: Path) -> dict[str, BatchNote]:
 
 
 class BatchAsking:
-    """Stands where the scheduler stands: `run` ends when every batch has been fetched, or when it is stopped."""
+    """Used in place of the scheduler: `run` returns when every batch is fetched or `stop` is called."""
 
     def __init__(self, model: Model, requests: Iterator[Request], recorder: Recorder, folder: Path, live: Live) -> None:
         made = model.batches()
@@ -61,12 +61,10 @@ class BatchAsking:
         self._journal = Journal(folder / "batches.jsonl")
         self._open = open_batches(folder)
         self._known = {note.id for note in read_notes(folder).values() if note.id}
-        """The provider's ids of all batches of this run."""
         self._stopped = asyncio.Event()
         self._failure: BaseException | None = None
 
     async def run(self) -> None:
-        """Hand over, wait, fetch; raises what stopped it."""
         work = asyncio.create_task(self._work())
         stop = asyncio.create_task(self._stopped.wait())
         await asyncio.wait([work, stop], return_when=asyncio.FIRST_COMPLETED)
@@ -80,14 +78,14 @@ class BatchAsking:
             work.result()
 
     def stop(self, failure: BaseException | None = None) -> None:
-        """End now; what was handed over is fetched when the run is resumed."""
+        """Stop now; open batches are fetched when the run is resumed."""
         self._failure = self._failure or failure
         self._stopped.set()
 
-    drain = stop  # waiting for a batch costs nothing and may take a day: the first Ctrl-C ends it
+    drain = stop  # waiting may take a day and costs nothing, so the first Ctrl-C ends it
 
     def more_room(self) -> None:
-        """Nothing: there is no queue here that could use it."""
+        """Ignored: there is no queue."""
 
     async def _work(self) -> None:
         with self._journal:
@@ -96,10 +94,10 @@ class BatchAsking:
                 await self._submit()
                 await asyncio.gather(*(self._fetch(note) for note in list(self._open.values())))
             except RequestFailed as failure:
-                raise ModelError(f"the batch API does not answer as it should: {failure}") from None
+                raise ModelError(f"the batch API failed: {failure}") from None
 
     async def _recover(self) -> None:
-        """A process that ended while it handed over: look whether the provider has the batch."""
+        """Find batches of a process that was killed while it submitted them."""
         for note in [note for note in self._open.values() if note.id is None]:
             batch = await self._batches.find(note.name, len(note.cells), self._known)
             self._note(msgspec.structs.replace(note, id=batch, closed=batch is None, cells=()))
@@ -110,7 +108,7 @@ class BatchAsking:
 
     async def _submit(self) -> None:
         on_its_way = {cell for note in self._open.values() for cell in note.cells}
-        await self._batches.find("", -1, ())  # a wrong address is noticed before anything is noted
+        await self._batches.find("", -1, ())  # fails for a wrong address before anything is recorded
         for lines in self._pieces([cell for cell in self._requests if cell not in on_its_way]):
             name = f"markscheme-{secrets.token_hex(6)}"
             note = BatchNote(name, tuple(_cell(own) for own, _ in lines))
@@ -121,7 +119,7 @@ class BatchAsking:
             self._open[name] = msgspec.structs.replace(note, id=batch)
 
     async def _hand_over(self, lines: list[BatchLine], name: str) -> str:
-        """Once: where the answer is lost, the provider is asked whether it has the batch before it is given again."""
+        """Submit once: if the reply is lost, look for the batch before submitting again."""
         try:
             return await self._batches.submit(lines, name)
         except RequestFailed as failure:
@@ -150,7 +148,7 @@ class BatchAsking:
         while not (state := await self._batches.state(note.id)).ended:
             self._live.in_flight += done - state.done if done else len(note.cells) - state.done
             done = state.done
-            self._live.state = f"waiting for a batch of {len(note.cells):,} ({state.done:,} answered); Ctrl-C leaves it there for `resume`"
+            self._live.state = f"waiting for a batch of {len(note.cells):,} ({state.done:,} answered); Ctrl-C stops waiting, and `resume` fetches it later"
             await asyncio.sleep(wait)
             wait = min(LOOK_LAST, wait * 1.5)
         if state.refused:
@@ -158,7 +156,7 @@ class BatchAsking:
             raise ModelError(f"the provider refused the batch: {state.refused}")
         async for own, answer in self._batches.results(note.id):
             self._take(own, answer)
-        self._recorder.flush()  # before the note says so
+        self._recorder.flush()  # before the batch is recorded as closed
         self._note(BatchNote(note.name, id=note.id, closed=True))
         self._live.state = ""
 
@@ -166,7 +164,7 @@ class BatchAsking:
         key, sample = _cell(own)
         request = self._requests.get((key, sample))
         if request is None or self._live.answered.has(key, sample):
-            return  # of somebody else's batch, or fetched by a process that ended before it noted so
+            return  # another run's, or fetched by a process that was killed before recording it
         try:
             outcome = answer if isinstance(answer, RequestFailed) else self._batches.read(answer, request)
         except RequestFailed as failure:

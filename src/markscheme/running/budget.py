@@ -1,5 +1,6 @@
-"""What may be spent. What is in flight is reserved at the cost of the dearest request so far; before the first answer one
-request is asked. So at most one request is spent above the limit, and what those in flight cost more than the dearest before.
+"""The budget of a run. Requests in flight reserve the cost of the dearest request so far; until the first answer, only one
+request is in flight. The limit is therefore exceeded by at most one request, plus what the requests in flight cost more than
+the dearest one before.
 """
 
 from __future__ import annotations
@@ -13,15 +14,15 @@ from markscheme.types import Response
 
 
 class Budget:
-    """Counts what answers cost. One for a run, or for all runs of an experiment together."""
+    """Counts the cost of answers, for one run or for all runs of an experiment."""
 
     def __init__(self, max_cost: float | None, max_tokens: int | None) -> None:
         self._max_cost, self._max_tokens = max_cost, max_tokens
         self.cost, self.tokens = 0.0, 0
-        self._dearest: tuple[float, float] | None = None  # cost and tokens of a request
+        self._dearest: tuple[float, float] | None = None  # highest cost and tokens of a request so far
 
     def check(self, config: RunConfig, price: Price | None) -> None:
-        """Refuse a limit on a cost that is not known."""
+        """Refuse a cost limit if the price is not known."""
         if self._max_cost is not None and price is None:
             raise UsageError(
                 f"{option('max_cost')} needs a price, and none is known for {config.model}; give one with {option('prices', 'FILE.toml')}, or use "
@@ -30,7 +31,7 @@ class Budget:
 
     @property
     def used_up(self) -> str:
-        """Why nothing more may be asked, or the empty text."""
+        """The reason why nothing more may be asked, or an empty text."""
         if self._max_cost is not None and self.cost >= self._max_cost:
             return f"the budget of ${self._max_cost:g} is used up (${self.cost:.4g})"
         if self._max_tokens is not None and self.tokens >= self._max_tokens:
@@ -38,7 +39,7 @@ class Budget:
         return ""
 
     def affordable(self) -> float:
-        """How many requests may be in flight: at least one, until everything is used up."""
+        """Return how many requests may be in flight: at least one until the budget is used up."""
         if self._dearest is None:
             return float("inf") if self._max_cost is None and self._max_tokens is None else 1
         spent = ((self._max_cost, self.cost), (self._max_tokens, self.tokens))
@@ -48,7 +49,7 @@ class Budget:
         return max(1, min((left // each for left, each in limits if each), default=float("inf")))
 
     def spend(self, tokens: Response | Usage, price: Price | None) -> None:
-        """Count what a response, or a run so far, took."""
+        """Count the tokens and the cost of a response or of a run."""
         prompt, completion = tokens.prompt_tokens or 0, tokens.completion_tokens or 0
         self.tokens += prompt + completion
         if price is not None:
@@ -57,7 +58,7 @@ class Budget:
     def watching(
         self, sink: Callable[[list[Response]], None], price: Price | None, stop: Callable[[], None]
     ) -> Callable[[list[Response]], None]:
-        """A sink that counts what it hands on, and stops when nothing is left."""
+        """Wrap a sink so that it counts what passes, and call `stop` when the budget is used up."""
 
         def take(responses: list[Response]) -> None:
             sink(responses)

@@ -1,4 +1,4 @@
-"""The end of a run: the marks still owed (or owed no more), the accounts, and a manifest that says how it ended."""
+"""The end of a run: missing marks, stale marks, the usage, and the final manifest."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from markscheme.runs.folder import Run, write_atomically
 from markscheme.runs.usage import Price
 from markscheme.types import Problem
 
-LAST_SECONDS = 5.0  # for the marks that are missing when a run was told to end
+LAST_SECONDS = 5.0  # for missing marks after an interrupt
 
 
 def forget_stale_marks(run: Run) -> None:
-    """Drop marks that do not count, before anything is asked again: they must not pass for marks of a new answer."""
+    """Remove marks that do not count before anything is asked again, so that they are not taken for marks of new answers."""
     snapshot = run.snapshot()
     for name, (lines, _) in snapshot.mark_lines.items():
         label = run.manifest.protocol if run.manifest.protocol.partition("@")[0] == name else name
@@ -27,9 +27,9 @@ def forget_stale_marks(run: Run) -> None:
 
 
 async def mark_the_rest(run: Run, problems: Mapping[str, Problem], interrupts: Interrupts | None = None) -> None:
-    """Marks that are missing: of an earlier process that was killed, or that fell behind the answers.
+    """Make missing marks, of a killed process or of a marker that fell behind.
 
-    Whoever was told to end has only seconds for it, and a signal ends it; what is missing then, resuming makes.
+    After an interrupt there are only seconds for it; resuming makes the rest.
     """
     snapshot, protocol = run.snapshot(), run.manifest.protocol
     unmarked = snapshot.unmarked(protocol)
@@ -50,8 +50,8 @@ async def mark_the_rest(run: Run, problems: Mapping[str, Problem], interrupts: I
 def close(
     run: Run, status: str, server: str | None = None, price: Price | None = None, ended: str | None = None
 ) -> None:
-    """Write the manifest and `usage.json`. `status` is how the asking ended; missing responses make it `incomplete`."""
-    from markscheme.runs.ledger import ledger  # with numpy, which a run needs only now
+    """Write the manifest and `usage.json`. `status` says how asking ended; with responses missing it becomes `incomplete`."""
+    from markscheme.runs.ledger import ledger  # imports numpy, which a run needs only now
 
     snapshot = run.snapshot()
     if status == "complete" and snapshot.missing:
@@ -75,5 +75,5 @@ def close(
 
 
 def now() -> str:
-    """UTC, as manifests have it."""
+    """Return the time in UTC as manifests have it."""
     return datetime.now(UTC).isoformat(timespec="seconds")

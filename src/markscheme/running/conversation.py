@@ -1,7 +1,7 @@
-"""Several turns: what is said between two turns of the model, and the journal that loses none of them.
+"""Conversations of several turns: what happens between two turns of the model, and the journal that keeps them.
 
-Every turn is in `turns.jsonl` before the next begins; the last one is in the response. After a kill a conversation goes
-on where it was, and nothing that was paid for is asked again.
+Every turn is in `turns.jsonl` before the next begins; the last one is in the response. A killed conversation goes on where
+it was, and nothing is asked twice.
 """
 
 from __future__ import annotations
@@ -43,12 +43,12 @@ def check_talk(config: RunConfig, model: Model, questions: Sequence[Question], t
 
 
 def talks(questions: Sequence[Question], tools: Mapping[str, Tool]) -> bool:
-    """Whether a response may take several turns."""
+    """True if a response may take several turns."""
     return bool(tools) or any(question.prompt.then for question in questions)
 
 
 class Talk:
-    """A conversation: calls of tools are answered, and then the user says what the prompt has for after each answer."""
+    """Answers tool calls, and then sends the user's further messages."""
 
     def __init__(self, journal: Journal, config: RunConfig, tools: Mapping[str, Tool]) -> None:
         self._journal, self._most, self._tools = journal, config.max_turns, tools
@@ -56,7 +56,7 @@ class Talk:
         self._at_once = asyncio.Semaphore(os.cpu_count() or 1)
 
     async def ready(self, request: Request) -> Request:
-        """With the results of tools or what the user says next, where the model spoke last."""
+        """Add tool results or the user's next message if the model spoke last."""
         if self._tools and self._format is not None:
             if self._format.stop not in request.sampling.stop:
                 stop = (*request.sampling.stop, self._format.stop)
@@ -72,9 +72,9 @@ class Talk:
         return self._with(request, Turn(role="user", text=request.prompt.then[_said(request, "user")]))
 
     def heard(self, turn: Turn) -> Turn:
-        """What the model said, with the calls in it: those of the API, or the one that ends the text.
+        """Return the turn with its tool calls: those of the API, or the call at the end of the text.
 
-        Nobody calls in a turn that the token limit cut off: what is there of a call is not what was meant.
+        A turn that the token limit cut off has none, since a call in it would be incomplete.
         """
         if not self._tools or turn.finish_reason == "length":
             return msgspec.structs.replace(turn, tool_calls=())
@@ -86,7 +86,7 @@ class Talk:
         return msgspec.structs.replace(turn, tool_calls=calls)
 
     def further(self, request: Request, turn: Turn) -> Request | None:
-        """Goes on while a tool is called or the user has more to say; the last answer needs no line of its own."""
+        """Return the request that follows a turn, which is saved, or None after the last turn, which the response saves."""
         if turn.tool_calls:
             more = _said(request, "assistant") + 1 < self._most
         else:
@@ -94,12 +94,12 @@ class Talk:
         return self._with(request, turn) if more else None
 
     def ticket(self, request: Request, ticket: str) -> None:
-        """Keep under which name a server works on the answer."""
+        """Save the server's id for the answer it is working on."""
         line = TurnLine(key=request.key, sample=request.samples[0], number=len(request.turns), ticket=ticket)
         self._journal.write([line])
 
     async def _called(self, turns: Sequence[Turn], call: ToolCall) -> Turn:
-        """The result of a call of the last turn. What the same tool was told before goes with it."""
+        """Return the result of a call in the last turn."""
         tool, begun = self._tools.get(call.name), time.monotonic()
         if tool is None:
             result = Result(f"there is no tool {call.name[:80]!r}; there are {', '.join(self._tools)}", failed=True)
@@ -125,7 +125,7 @@ def _said(request: Request, role: str) -> int:
 
 
 def _before(turns: Sequence[Turn], call: ToolCall) -> list[str]:
-    """The arguments of the calls of the same tool before this one, from the last that lost everything on."""
+    """Return the arguments of earlier calls of the same tool, since the last one that lost the session."""
     before: list[str] = []
     for number, turn in enumerate(turns):
         for place, one in enumerate(turn.tool_calls):

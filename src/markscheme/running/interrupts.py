@@ -1,4 +1,4 @@
-"""Ctrl-C once: finish what is in flight. Twice: drop it. A polite kill (SIGTERM, SIGHUP): drop it at once."""
+"""Signals: the first Ctrl-C finishes the requests in flight, the second drops them, and SIGTERM or SIGHUP drop them at once."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ from typing import Any, Self, TypeVar
 from markscheme.models.fleet.ranks import ALONE, Ranks
 from markscheme.running.live import Live
 
-TERMINATING = (signal.SIGTERM, signal.SIGHUP)  # a batch system that wants its place back, a terminal that was closed
+TERMINATING = (signal.SIGTERM, signal.SIGHUP)  # a batch system ends the job, a terminal is closed
 
 T = TypeVar("T")
 
-_early: list[int] = []  # signals that came before there was somebody to obey them
+_early: list[int] = []  # signals that came before `Interrupts` was entered
 
 
 @contextmanager
 def signals_kept(ranks: Ranks = ALONE) -> Iterator[None]:
-    """Signals wait for `Interrupts`: from before a manifest says that the run goes on, so that it also says how it ended.
+    """Hold signals for `Interrupts`, from before a manifest says that the run is going on until it says how it ended.
 
-    Not where another thread has the event loop, which no signal reaches, nor among ranks: one that waits for the others
-    in a call of torch hears nothing, and must die when it is told to.
+    Does nothing in another thread's event loop, which gets no signals, or with several ranks: a rank that waits in a call of
+    torch cannot handle a signal and has to die.
     """
     if ranks.several or asyncio._get_running_loop() is not None or not _in_main_thread():
         yield
@@ -40,8 +40,7 @@ def signals_kept(ranks: Ranks = ALONE) -> Iterator[None]:
             signal.raise_signal(_early.pop())
 
 
-def _nothing() -> None:
-    """What a signal calls while nothing can be stopped."""
+def _nothing() -> None: ...
 
 
 def _in_main_thread() -> bool:
@@ -49,9 +48,9 @@ def _in_main_thread() -> bool:
 
 
 def _handlers() -> dict[signal.Signals, Any]:
-    """The present handlers of the signals that we take."""
+    """Return the current handlers of the signals that we take."""
     handlers = {number: signal.getsignal(number) for number in (signal.SIGINT, *TERMINATING)}
-    if handlers[signal.SIGHUP] is signal.SIG_IGN:  # nohup: the terminal may go, the run stays
+    if handlers[signal.SIGHUP] is signal.SIG_IGN:  # under nohup the run survives its terminal
         del handlers[signal.SIGHUP]
     return handlers
 
@@ -62,10 +61,7 @@ def _restore(handlers: dict[signal.Signals, Any]) -> None:
 
 
 class Interrupts:
-    """Holds the signals while it is entered: from before a model is started until the run is closed.
-
-    Outside the main thread, where there are none, it does nothing.
-    """
+    """Handles signals from before a model is started until the run is closed; does nothing outside the main thread."""
 
     def __init__(self, live: Live) -> None:
         self._live = live
@@ -92,9 +88,9 @@ class Interrupts:
 
     @contextmanager
     def stopping(self, stop: Callable[[], object], drain: Callable[[], object] | None = None) -> Iterator[None]:
-        """Signals call these while it lasts: `stop` drops everything, `drain` (else `stop`) begins nothing more.
+        """Let signals call `stop`, which drops everything, or `drain`, which starts nothing more.
 
-        A signal that came just before it stops as well.
+        A signal that came before stops it too.
         """
         self._stop, self._drain = stop, drain or stop
         if self.happened:
@@ -105,11 +101,11 @@ class Interrupts:
             self._stop = self._drain = _nothing
 
     async def unless_interrupted(self, work: Awaitable[T]) -> T | None:
-        """The result of a wait that a signal ends; `None` if one did."""
+        """Return the result, or None if a signal came first."""
         task = asyncio.ensure_future(work)
 
         def give_up() -> None:
-            # A second time would disturb a task in cleaning up.
+            # Cancelling again would disturb a task that is cleaning up.
             if not (isinstance(task, asyncio.Task) and task.cancelling()):
                 task.cancel()
 
@@ -122,13 +118,13 @@ class Interrupts:
         return None
 
     def closing(self) -> None:
-        """What is left takes seconds, and whoever interrupts it gets no more: Ctrl-C pressed again is obeyed at once."""
+        """Obey the next Ctrl-C at once: what is left takes seconds."""
         if self._held:
             self._loop.remove_signal_handler(signal.SIGINT)
-            signal.signal(signal.SIGINT, self._again)  # also inside a call that keeps the event loop waiting
+            signal.signal(signal.SIGINT, self._again)  # works inside a call that blocks the event loop too
 
     def interrupt(self) -> None:
-        """Once: finish what is in flight. Twice: drop it."""
+        """Finish what is in flight; a second time, drop it."""
         if self.happened:
             self._terminate()
             return

@@ -1,4 +1,4 @@
-"""What is done of a run in progress: which samples are answered, and the figures, for whoever displays them."""
+"""The state of a run in progress: which samples are answered, and the figures to display."""
 
 from __future__ import annotations
 
@@ -11,20 +11,18 @@ if TYPE_CHECKING:
 
 
 class SampleSet:
-    """Which samples of which problem are there, in one integer a problem: a hundred thousand take a few kilobytes."""
+    """A set of samples, as one integer per problem: a hundred thousand samples take a few kilobytes."""
 
     def __init__(self) -> None:
         self._bits: dict[str, int] = {}
 
     def add_all(self, key: str, samples: Iterable[int]) -> None:
-        """Put some of a problem in."""
         bits = self._bits.get(key, 0)
         for sample in samples:
             bits |= 1 << sample
         self._bits[key] = bits
 
     def has(self, key: str, sample: int) -> bool:
-        """Whether it is there."""
         return bool(self._bits.get(key, 0) >> sample & 1)
 
     def __len__(self) -> int:
@@ -32,13 +30,13 @@ class SampleSet:
 
 
 class Live:
-    """Counters, written by the scheduler and the recorder."""
+    """Counters that the scheduler and the recorder update."""
 
     def __init__(self, total: int = 0) -> None:
-        self.answered = SampleSet()  # what is not asked again
+        self.answered = SampleSet()  # these are not asked again
         self.total = total  # responses of the whole run
-        self.answered_before = 0  # by an earlier process: no part of any speed
-        self.done = 0  # answered and on disk, the earlier ones included
+        self.answered_before = 0  # by an earlier process; not part of the speed
+        self.done = 0  # answered and saved, also by earlier processes
         self.errors = 0
         self.in_flight = 0
         self.retrying = 0
@@ -46,15 +44,15 @@ class Live:
         self.truncated = 0
         self.tokens = 0  # completion tokens received by this process
         self.marks: dict[str, list[int]] = {}
-        """By problem: how many responses are scored, and how many of them are right."""
-        self.trouble: str | None = None  # the last failure that was or will be tried again
-        self.state = ""  # what the user should know beside the figures, such as that the run is being stopped
-        self.servers = ""  # what servers and replicas are doing, while there is something to tell
+        """The number of scored and of correct responses, by problem."""
+        self.trouble: str | None = None  # the last failure that is retried
+        self.state = ""  # a message for the user, such as that the run is stopping
+        self.servers = ""  # what servers and replicas are doing
         self.started = time.monotonic()
 
     @classmethod
     def resumed(cls, snapshot: Snapshot, protocol: str) -> Self:
-        """The counters of a run that has responses already."""
+        """Return the counters of a run that has responses already."""
         from markscheme.runs.columns import CORRECT, ERROR, FINISH, UNMARKED
 
         live = cls(snapshot.expected)
@@ -72,11 +70,10 @@ class Live:
 
     @property
     def missing(self) -> int:
-        """Responses that are still to be asked for, when a process begins."""
         return self.total - len(self.answered)
 
     def scored(self, key: str, correct: bool) -> None:
-        """One more response has a verdict."""
+        """Count a verdict."""
         tally = self.marks.setdefault(key, [0, 0])
         tally[0] += 1
         tally[1] += correct

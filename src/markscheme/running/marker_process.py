@@ -1,8 +1,8 @@
-"""Marks are made in a process beside the run: nothing in a response can hold up asking, Ctrl-C, SIGTERM or a display.
+"""Marking in a separate process, so that no response can hold up asking, Ctrl-C, SIGTERM or the display.
 
-A response is judged in some 20 µs, but what a text can do to a pattern, a parser or somebody's plug-in is not bounded,
-and Python runs one thread at a time. The process takes batches; one that is over the limit is ended and its responses are
-judged one by one. The one at fault is `unmarkable`, which is kept: resuming does not meet it again in the same way.
+A response usually takes 20 µs, but the time that a text may take in a pattern, a parser or a plug-in has no bound, and
+Python runs one thread at a time. The process marks batches. A batch over the time limit is killed and its responses are
+marked one by one; the one at fault becomes `unmarkable`, so resuming does not meet it again.
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ from markscheme.running.interrupts import Interrupts
 from markscheme.runs.judging import Pair, judge_all
 from markscheme.types import Mark, Problem, Response, Verdict
 
-SECONDS = 5.0  # of processor time for one batch, and so for one response
-PROOF = 3.0  # seconds more for each response of a protocol that may wait for sympy, which is what a proof gets
+SECONDS = 5.0  # of processor time for a batch, and so for a single response
+PROOF = 3.0  # extra seconds per response for a protocol that may wait for a proof by sympy
 SIDE_BY_SIDE = 2
-LINGER = 0.05  # seconds in which responses gather to a batch: handing one over takes some 0.2 ms
-MANY, FEW = 256, 8  # responses of a batch, and of one under a protocol that may wait
+LINGER = 0.05  # seconds to collect a batch: handing one over takes 0.2 ms
+MANY, FEW = 256, 8  # responses in a batch, and in a batch for a protocol that may wait
 JUDGE = f"{__name__}:judge_encoded"
-# Characters that may wait for the process: more is left for the end of the run, so that memory stays flat.
+# Characters that may wait for the process. More wait for the end of the run, so that memory use is bounded.
 BACKLOG = 16 << 20
 
 _decoder = msgspec.msgpack.Decoder(list[Mark])
@@ -45,7 +45,7 @@ _stops = 0
 
 
 class Marker:
-    """Judges what is added, some at a time; `keep` is called with the marks, in the event loop."""
+    """Marks added responses in batches, and calls `keep` with the marks in the event loop."""
 
     def __init__(self, protocol: str, keep: Callable[[list[Mark]], object]) -> None:
         self._protocol, self._keep = protocol, keep
@@ -64,27 +64,26 @@ class Marker:
         return self._characters < BACKLOG
 
     def add(self, response: Response, problem: Problem) -> None:
-        """Have it judged soon."""
         self._waiting.append((response, problem))
         self._characters += _length(response)
         if self._timer is None:
             self._timer = asyncio.get_running_loop().call_later(LINGER, self._begin)
 
     def stop(self) -> None:
-        """Judge nothing more, and break off what is being judged: resuming does."""
+        """Drop everything, also the batch in progress; resuming marks the rest."""
         self.stopped = True
         self._waiting.clear()
         stop_marking()
 
     async def some(self) -> None:
-        """Return when there may be room again."""
+        """Wait until there may be room again."""
         self._begin()
         if self._under_way:
             await asyncio.wait(self._under_way, return_when=asyncio.FIRST_COMPLETED)
 
     @contextmanager
     def obeying(self, interrupts: Interrupts, seconds: float) -> Iterator[None]:
-        """Signals stop it while this lasts; where one has come already, there are so many seconds left."""
+        """Stop on a signal. If one has come already, stop after this many seconds."""
         if not interrupts.happened:
             with interrupts.stopping(self.stop):
                 yield
@@ -96,7 +95,7 @@ class Marker:
             clock.cancel()
 
     async def finish(self) -> None:
-        """Return when everything is judged or it was stopped; raises what made it impossible to go on."""
+        """Wait until everything is marked or the marker was stopped; raise what made it fail."""
         while self._waiting or self._under_way:
             await self.some()
         if self._timer is not None:
@@ -106,7 +105,7 @@ class Marker:
             raise self._failure
 
     def _begin(self) -> None:
-        """Start a batch; a second one beside it only when the first does not keep up."""
+        """Start a batch, and a second one if the first does not keep up."""
         self._timer = None
         while self._waiting and (not self._under_way or len(self._waiting) >= self._size):
             if len(self._under_way) >= SIDE_BY_SIDE:
@@ -134,10 +133,10 @@ def _length(response: Response) -> int:
 
 
 def mark_apart(pairs: Sequence[Pair], protocol: str) -> list[Mark]:
-    """Judge in the other process; waits, without keeping other threads from their work. Broken off, it gives nothing."""
+    """Mark a batch in the other process, while other threads go on. Returns nothing if it is stopped."""
     rule, stops = get_protocol(protocol), _stops
     limit = SECONDS + (PROOF * len(pairs) if rule.slow else 0.0)
-    # In JSON, as they lie on disk: no other form holds every integer. Of metadata, marking looks at the names.
+    # JSON is the only format that holds every integer. Marking uses only the names of metadata.
     bare = [(replace(response, metadata=dict.fromkeys(response.metadata)), problem) for response, problem in pairs]
     # A function of this program by its label: a copy of this process may know an earlier version of it.
     known_as = (
@@ -163,12 +162,12 @@ def judge_encoded(pairs: bytes, protocol: str) -> bytes:
 
 
 def start_marking() -> None:
-    """Have the process ready before the first answer: best called while this process has one thread."""
+    """Start the process before the first answer, while this process has only one thread."""
     _pool().warm(JUDGE)
 
 
 def stop_marking() -> None:
-    """Break off what is being judged."""
+    """Kill the batches in progress."""
     global _stops
     _stops += 1
     _pool().close()
@@ -176,18 +175,18 @@ def stop_marking() -> None:
 
 @cache
 def _pool() -> Pool:
-    """Apart from the marker's own pool: a mark that waits for that one must not wait for itself."""
+    """Return a pool of its own: a mark that waits for a worker of the marker's pool must not occupy one."""
     return Pool(SIDE_BY_SIDE, start=_fork)
 
 
 def _fork(memory_mb: int, _module: str) -> Process | None:
-    """A copy of this process has everything loaded, which saves some 0.2 s; beside threads it is not safe."""
-    alone = sys.platform == "linux" and len(list(Path("/proc/self/task").glob("*"))) == 1  # nothing where /proc is not
+    """Return a copy of this process, which has everything imported and saves 0.2 s. Not safe with other threads."""
+    alone = sys.platform == "linux" and len(list(Path("/proc/self/task").glob("*"))) == 1  # empty without /proc
     return _Fork(memory_mb) if alone else None
 
 
 class _Fork:
-    """A copy of this process that serves tasks."""
+    """A forked process that serves tasks."""
 
     def __init__(self, memory_mb: int) -> None:
         (read, tell), (hear, write) = os.pipe(), os.pipe()
@@ -199,7 +198,7 @@ class _Fork:
         os.close(write)
         self.stdin: IO[bytes] | None = os.fdopen(tell, "wb")
         self.stdout: IO[bytes] | None = os.fdopen(hear, "rb")
-        self._ended, self._lock = False, threading.Lock()  # whoever waits and whoever stops the marking may both end it
+        self._ended, self._lock = False, threading.Lock()  # the waiting thread and `stop` may both end it
 
     def kill(self) -> None:
         with self._lock:
@@ -215,7 +214,7 @@ class _Fork:
 
 
 def _leave_the_run() -> None:
-    """In the copy: signals and Ctrl-C are for the run."""
+    """Leave the signals and Ctrl-C to the run, in the forked process."""
     signal.set_wakeup_fd(-1)
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.SIG_DFL)

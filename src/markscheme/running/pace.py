@@ -1,4 +1,4 @@
-"""How fast requests may start: an interval between two, requests a minute, tokens a minute."""
+"""The rate at which requests may start: an interval, requests per minute, tokens per minute."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from markscheme.config import RunConfig
 from markscheme.models.base import Completion, Request
 
 CHARACTERS_PER_TOKEN = 4
-FIRST_GUESS = 512  # tokens of a response before any came back, when nothing limits it
+FIRST_GUESS = 512  # tokens of a response until one is known, without a token limit
 
 
 class Rate:
-    """So much a second, evenly: whoever spends goes into debt, and the next one waits until it is paid off.
+    """An even rate. A spender goes into debt, and the next one waits until it is paid off.
 
-    Over any t seconds at most `per_second × t` plus one spender's amount is spent.
+    In t seconds at most `per_second × t` plus one spender's amount is spent.
     """
 
     def __init__(self, per_second: float) -> None:
@@ -22,16 +22,16 @@ class Rate:
         self._free_at = 0.0
 
     def wait(self, now: float) -> float:
-        """Seconds until the next may start; zero or less is now."""
+        """Return the seconds until the next may start; zero or less means now."""
         return self._free_at - now
 
     def spend(self, amount: float, now: float) -> None:
-        """Note what was spent; a negative amount gives back an estimate that was too high."""
+        """Spend an amount; a negative amount returns an estimate that was too high."""
         self._free_at = max(self._free_at, now if amount > 0 else 0.0) + amount / self._per_second
 
 
 class Pace:
-    """The user's speed limits together."""
+    """The user's rate limits."""
 
     def __init__(self, config: RunConfig) -> None:
         seconds = [config.request_interval] if config.request_interval else []
@@ -44,15 +44,14 @@ class Pace:
 
     @property
     def unlimited(self) -> bool:
-        """Nothing to wait for, ever."""
         return self._requests is None and self._tokens is None
 
     def wait(self, now: float) -> float:
-        """Seconds until the next request may start."""
+        """Return the seconds until the next request may start."""
         return max(rate.wait(now) if rate else 0.0 for rate in (self._requests, self._tokens))
 
     def start(self, request: Request, now: float) -> float:
-        """A request starts; returns the tokens it is expected to take."""
+        """Count a request, and return the tokens it is expected to take."""
         if self._requests:
             self._requests.spend(1, now)
         if not self._tokens:
@@ -63,12 +62,12 @@ class Pace:
         return expected
 
     def finish(self, expected: float, completions: Sequence[Completion], now: float) -> None:
-        """A request came back: correct the books, and learn how long responses are."""
+        """Replace the estimate by the real count, and learn how long responses are."""
         if not self._tokens or not completions or any(one.completion_tokens is None for one in completions):
             return
         used = sum((one.prompt_tokens or 0) + (one.completion_tokens or 0) for one in completions)
         self._tokens.spend(used - expected, now)
         mean = sum(one.completion_tokens or 0 for one in completions) / len(completions)
         self._answers += 1
-        # A moving average over about the last fifty answers; the first answer replaces the guess.
+        # A moving average over the last fifty answers; the first answer replaces the guess.
         self._guess += (mean - self._guess) / min(self._answers, 50)

@@ -1,7 +1,4 @@
-"""What a config asks, settled before anything is paid for: problems, prompts and the protocol that judges them.
-
-Also with what it is asked: the versions and the revision that a manifest names.
-"""
+"""What a config asks: problems, prompts and protocol, settled before anything is paid for; and the versions for the manifest."""
 
 from __future__ import annotations
 
@@ -19,7 +16,7 @@ from markscheme.running.rounds import first_round
 from markscheme.running.strata import strata_of
 from markscheme.types import Question
 
-# What can change a result: ourselves and the libraries that ask, mark and count.
+# Packages that can change a result.
 PACKAGES = ("markscheme", "msgspec", "numpy", "aiohttp", "sympy", "latex2sympy2_extended", "math-verify")
 
 
@@ -29,13 +26,13 @@ class Prepared(NamedTuple):
     benchmark: Benchmark
     questions: list[Question]
     protocol: Protocol
-    strata: Sequence[str] = ()  # of each problem of the benchmark, where a part of each is drawn
+    strata: Sequence[str] = ()  # of each problem of the benchmark, for a stratified sample
 
 
 def prepare(config: RunConfig, bench: Benchmark | None = None) -> Prepared:
-    """Read the data, write the prompts, find the protocol; whatever is wrong with the options is raised here.
+    """Read the data, make the prompts, find the protocol, and report any mistake in the options.
 
-    `bench` is given where the benchmark of the config is an object and has no name to be found by.
+    `bench` is a benchmark that exists only as an object.
     """
     check_pass_k(config)
     first_round(config)
@@ -56,12 +53,11 @@ def prepare(config: RunConfig, bench: Benchmark | None = None) -> Prepared:
     if not questions:
         raise DataError(f"{bench.name} has no problems: {', '.join(file.path for file in bench.files)} is empty")
     protocol = get_protocol(config.protocol or bench.protocol)
-    mark("", questions[0].problem, protocol=protocol.name)  # a protocol that cannot judge these problems says so now
+    mark("", questions[0].problem, protocol=protocol.name)  # fails now if the protocol cannot judge these problems
     return Prepared(bench, questions, protocol, strata)
 
 
 def package_versions() -> dict[str, str]:
-    """The versions of those packages that are installed."""
     versions = {}
     for name in PACKAGES:
         try:
@@ -72,7 +68,7 @@ def package_versions() -> dict[str, str]:
 
 
 def git_revision() -> str | None:
-    """The revision of the folder that the user is in: their experiment's code, not ours."""
+    """Return the git revision of the user's folder."""
     try:
         answer = subprocess.run(["git", "rev-parse", "HEAD"], capture_output=True, text=True, timeout=5, check=False)
     except (OSError, subprocess.TimeoutExpired):

@@ -1,4 +1,4 @@
-"""Progress of a run: a live display on a terminal or in a notebook, a plain line every few seconds elsewhere."""
+"""Progress of a run: a live display in a terminal or notebook, else a plain line every few seconds."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ if TYPE_CHECKING:
     from rich.live import Live as Screen
     from rich.table import Table
 
-PLAIN_EVERY = 5.0  # seconds between plain lines: a log file of an overnight run stays readable
+PLAIN_EVERY = 5.0  # seconds between plain lines, so that the log of a long run stays readable
 REDRAW_EVERY = 0.25
 
 
 def progress(title: str, *, quiet: bool = False) -> Quiet:
-    """The display that fits where we run, or where standard error goes."""
+    """Return the display for a terminal, a notebook or a log."""
     if quiet:
         return Quiet()
     if _in_notebook():
@@ -30,23 +30,22 @@ def progress(title: str, *, quiet: bool = False) -> Quiet:
 
 
 def _in_notebook() -> bool:
-    """Whether a notebook's kernel runs us; asking costs nothing where there is none."""
     ipython = sys.modules.get("IPython")
     shell = ipython.get_ipython() if ipython is not None else None
     return shell is not None and hasattr(shell, "kernel")
 
 
 class Quiet:
-    """Says nothing."""
+    """Shows nothing."""
 
     every = 3600.0
     title = ""
 
     def show(self, live: Live) -> None:
-        """Nothing."""
+        pass
 
     def say(self, line: str) -> None:
-        """Nothing."""
+        pass
 
     def __enter__(self) -> Self:
         return self
@@ -56,7 +55,7 @@ class Quiet:
 
 
 class Lines(Quiet):
-    """One plain line every few seconds, for logs."""
+    """Prints a plain line every few seconds, for logs."""
 
     every = PLAIN_EVERY
 
@@ -68,7 +67,7 @@ class Lines(Quiet):
         print(f"{self.title}: {printable(line)}", file=sys.stderr, flush=True)
 
     def show(self, live: Live) -> None:
-        """One line, unless nothing has happened since the last."""
+        """Print a line unless nothing has happened since the last."""
         now = (live.done, live.errors, live.in_flight, live.retrying, live.state, live.servers)
         if now != self._said:
             self.say(plain_line(live))
@@ -76,7 +75,7 @@ class Lines(Quiet):
 
 
 class NotebookLine(Lines):
-    """One line below the cell, which is replaced while the run goes on and stays with the last figures."""
+    """Updates one line below the cell."""
 
     every = 0.5
 
@@ -95,7 +94,7 @@ class NotebookLine(Lines):
 
 
 class Panel(Quiet):
-    """A live table on a terminal."""
+    """Shows a live table in a terminal."""
 
     every = REDRAW_EVERY
 
@@ -107,7 +106,7 @@ class Panel(Quiet):
         from rich.console import Console
         from rich.live import Live as Screen
 
-        # The event loop says when to redraw; a thread of rich's own would only take turns from it.
+        # The event loop redraws; a thread of rich would only take time from it.
         self._screen = Screen(console=Console(stderr=True), auto_refresh=False, transient=True)
         self._screen.start()
         return self
@@ -117,7 +116,7 @@ class Panel(Quiet):
             self._screen.stop()
 
     def say(self, line: str) -> None:
-        """Above the table, to stay."""
+        """Print a line above the table."""
         from rich.text import Text
 
         if self._screen is not None:
@@ -145,12 +144,12 @@ class Panel(Quiet):
 
 
 def plain_line(live: Live) -> str:
-    """Everything in one line."""
+    """Return everything in one line."""
     return " · ".join(part for part in (*_figures(live), *_notes(live, 120)) if part)
 
 
 def _notes(live: Live, longest: int) -> list[str]:
-    """What the user should know beside the figures; where there is nothing else, why requests are tried again."""
+    """Return messages for the user, or the reason for retries if there are none."""
     notes = [note for note in (live.state, live.servers) if note]
     return notes or ([f"trying again: {live.trouble[:longest]}"] if live.trouble and live.retrying else [])
 
@@ -172,9 +171,9 @@ def _figures(live: Live) -> list[str]:
 
 
 def mean_so_far(live: Live) -> tuple[float | None, float]:
-    """The mean over problems and half its 95 % interval: each problem is one observation, however many samples it has.
+    """Return the mean over problems and half the width of its 95 % interval.
 
-    A quick normal interval, right enough for a moving display; the report has the one to quote.
+    A normal interval is good enough for a moving display; the report has the one to quote.
     """
     shares = [right / scored for scored, right in live.marks.values() if scored]
     if len(shares) < 2:
@@ -185,7 +184,7 @@ def mean_so_far(live: Live) -> tuple[float | None, float]:
 
 
 def accuracy_so_far(live: Live) -> str:
-    """`accuracy 62.3 % ± 4.1 %`, once there is something to say."""
+    """Return the accuracy, such as `accuracy 62.3 % ± 4.1 %`, if there are at least two problems."""
     mean, half = mean_so_far(live)
     return "" if mean is None else f"accuracy {mean:.1%} ± {half:.1%}"
 

@@ -1,7 +1,7 @@
-"""Keeps what arrives: on disk first, then counted, then marked beside the run (`marker_process.py`).
+"""Save what arrives, count it, then have it marked (`marker_process.py`).
 
-Everything that arrives within one turn of the event loop is written with one system call. What the marker has no room for
-is marked after the asking, from the journal.
+Everything that arrives in one turn of the event loop is written with one system call. What the marker has no room for is
+marked at the end, from the journal.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from markscheme.running.marker_process import Marker
 from markscheme.runs.journal import Journal
 from markscheme.types import Mark, Problem, Response, Verdict
 
-MOMENT = 3.0  # seconds for the marks under way when a run is told to end
+MOMENT = 3.0  # seconds for marks in progress after an interrupt
 
 
 class Recorder:
@@ -34,33 +34,33 @@ class Recorder:
         self._arrived: list[Response] = []
         self.server_model: str | None = None
         self.on_failure: Callable[[BaseException], None] = lambda _: None
-        """Called when something cannot be kept, which ends the run."""
+        """Called when something cannot be saved, which ends the run."""
 
     def take(self, responses: list[Response]) -> None:
-        """Keep these, at the end of this turn of the event loop."""
+        """Save responses at the end of this turn of the event loop."""
         if not self._arrived:
             asyncio.get_running_loop().call_soon(self.flush)
         self._arrived += responses
 
     async def finish(self, interrupts: Interrupts) -> None:
-        """Keep everything and wait for its marks; told to end only for a moment, and resuming makes the others."""
+        """Save everything and wait for its marks, after an interrupt only for a moment."""
         self.flush()
         with self._marker.obeying(interrupts, MOMENT):
             await self._marker.finish()
 
     def flush(self) -> None:
-        """Write and count everything that has arrived, and have it marked."""
+        """Save and count everything that has arrived, and hand it to the marker."""
         arrived, self._arrived = self._arrived, []
         if not arrived:
             return
         try:
-            if self._journal.write(arrived):  # a mark quotes the answer, and could cut a key in two
+            if self._journal.write(arrived):  # a mark quotes the answer and could cut a key in two
                 arrived = [_as_kept(response) for response in arrived]
         except MarkschemeError as failure:
             self.on_failure(failure)
             return
         except BaseException as bug:
-            self.on_failure(bug)  # in a callback of the event loop nobody else would hear of it
+            self.on_failure(bug)  # an exception in a callback would go unnoticed
             raise
         for response in arrived:
             self._count(response)

@@ -1,4 +1,4 @@
-"""What is still to be asked, one request after the other and never all at once, each sample with its own seed."""
+"""Yield what is still to be asked, one request at a time, each sample with its own seed."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ def requests(
     wanted: Mapping[str, range] | None = None,
     begun: Mapping[tuple[str, int], Begun] | None = None,
 ) -> Iterator[Request]:
-    """Every problem once (with `step` samples) before any twice, so that early figures already mean something.
+    """Yield every problem once (with `step` samples) before any twice, so that early figures are meaningful.
 
-    `wanted` are the samples of each problem by its key, where they are not the same for all; `begun` the conversations
-    that an earlier process left, which go on where they are.
+    `wanted` are the samples of each problem if they are not the same for all. `begun` are conversations of an earlier process,
+    which go on where they were.
     """
     spans = wanted or dict.fromkeys((question.problem.key for question in questions), range(manifest.samples))
     for ahead in range(0, max(map(len, spans.values()), default=0), step):
@@ -50,6 +50,6 @@ def requests(
 
 
 def derive_seed(seed: int, key: str, sample: int) -> int:
-    """A seed of 31 bits, which all servers take, from the run's seed, the problem and the sample: no order matters."""
+    """Return a seed of 31 bits, which all servers accept, that depends only on the run's seed, the problem and the sample."""
     digest = hashlib.sha256(f"{seed}:{key}:{sample}".encode()).digest()
     return int.from_bytes(digest[:4], "big") >> 1

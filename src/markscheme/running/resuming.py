@@ -1,7 +1,7 @@
-"""What a resumed run may change, what it must keep, and how it grows: more samples of each problem, or more problems.
+"""What a resumed run may change, what it must keep, and how it grows: more samples per problem, or more problems.
 
-A sample's seed depends on the run's seed, the problem and the sample's number alone, so 8 samples and then 8 more are the
-same requests as 16 at once. What is there is never asked again.
+A sample's seed depends only on the run's seed, the problem and the sample's number, so 8 samples and then 8 more are the
+same requests as 16 at once.
 """
 
 from __future__ import annotations
@@ -24,19 +24,19 @@ from markscheme.running.prepare import prepare
 from markscheme.runs.folder import IMPORTED, Manifest, Run
 from markscheme.types import Problem, Prompt, Question, content_key
 
-# Options that may change when a run is resumed, though they are part of what is asked: they only add to it.
+# Fixed options that may change when a run is resumed, since they only add to what is asked.
 GROWING = ("samples", "limit")
 
 
 def resumed_config(run: Run, changes: Mapping[str, Any]) -> RunConfig:
-    """The stored options with the changed ones; refuses a change of what is asked, and shows it."""
+    """Return the stored options with the changes. A change of what is asked is refused."""
     stored = run.manifest.config
     if stored.model == IMPORTED and run.manifest.status == "incomplete":
         raise UsageError(
             f"{run.path} was imported from a log, and only the tool that wrote the log can ask for what is missing in it"
         )
     options = msgspec.structs.asdict(stored)
-    if changes.get("engine") == "local" and stored.engine == "ray":  # the cluster is left
+    if changes.get("engine") == "local" and stored.engine == "ray":
         options["ray_address"] = None
         if stored.model.partition("/")[0] not in STARTED:
             options["gpus_per_replica"] = None
@@ -61,7 +61,7 @@ def resumed_config(run: Run, changes: Mapping[str, Any]) -> RunConfig:
 
 
 def object_digests(config: RunConfig) -> dict[str, str]:
-    """SHA-256 of the source of each option that is a Python object; makes a protocol known by its name."""
+    """Return the SHA-256 of the source of each option that is a Python object, and register such a protocol."""
     digests = {}
     if is_object_spec(config.model):
         digests["model"] = load_object(config.model, "model").sha256
@@ -71,17 +71,17 @@ def object_digests(config: RunConfig) -> dict[str, str]:
 
 
 def _check_objects(run: Run, config: RunConfig) -> None:
-    """Refuse to ask another model than the run began with. A changed protocol is a new version, and marks again."""
+    """Refuse another model than the run began with. A changed protocol is a new version and marks again."""
     before = run.manifest.objects.get("model")
     if before is not None and object_digests(config).get("model", before) != before:
         raise UsageError(f"{config.model} has changed since {run.path} began; restore it, or start a new run")
 
 
 def checked_questions(run: Run, config: RunConfig) -> list[Question]:
-    """The problems of a run, which must be those it started with; where they are lost and can be made again, they are."""
+    """Return the problems that the run started with, and restore them if they are lost."""
     file, manifest = run.path / "problems.jsonl", run.manifest
     questions = run.questions()
-    # A key is a hash of statement and gold: an altered gold answer shows here.
+    # A key is a hash of statement and gold, so an altered gold is found here.
     altered = [one.id for one in (question.problem for question in questions) if not _keeps_key(one)]
     if altered:
         raise JournalError(
@@ -90,7 +90,7 @@ def checked_questions(run: Run, config: RunConfig) -> list[Question]:
         )
     if _promised(manifest, questions):
         return questions
-    with suppress(MarkschemeError):  # the benchmark's data may be gone since
+    with suppress(MarkschemeError):  # the benchmark's data may be gone
         made = prepare(config).questions
         if manifest.prompt_sha256 and _promised(manifest, made):
             run.save_questions(made)
@@ -122,7 +122,7 @@ def _shown(value: object) -> str:
 
 
 def _may_grow(stored: RunConfig, wanted: RunConfig, name: str) -> bool:
-    """Whether a changed option only adds to what was asked."""
+    """True if a changed option only adds to what was asked."""
     if name == "samples":
         return wanted.samples > stored.samples and stored.until is None and wanted.until is None
     if name == "limit":
@@ -131,10 +131,10 @@ def _may_grow(stored: RunConfig, wanted: RunConfig, name: str) -> bool:
 
 
 def grow(run: Run, config: RunConfig) -> None:
-    """Write down that more is asked, where it is; refuses what would not be an extension of the same run."""
+    """Record that more is asked; refuse what would not extend the same run."""
     manifest = run.manifest
     if config.until is None and config.samples > manifest.samples:
-        # Somebody who typed -t 0 knows; one sample is greedy without a word, and several would not have been.
+        # An explicit temperature of 0 is the user's choice; by default only one sample is greedy.
         if manifest.sampling.get("temperature") == 0 and config.temperature is None:
             raise UsageError(
                 f"{run.path} was asked at temperature 0, where further samples would be the same; start a new run with {option('samples')}"
@@ -152,7 +152,7 @@ def grow(run: Run, config: RunConfig) -> None:
             )
         manifest = msgspec.structs.replace(manifest, problems=len(questions), prompt_sha256=_hash(questions))
     if manifest is not run.manifest:
-        # Killed before anything more is asked, it is complete no longer.
+        # If we are killed now, the run is not complete.
         run.save_manifest(msgspec.structs.replace(manifest, config=config, status="incomplete"))
-    if questions is not None:  # last: killed in between, `checked_questions` finds what the manifest promises
+    if questions is not None:  # last: if we are killed before, `checked_questions` restores them
         run.save_questions(questions)

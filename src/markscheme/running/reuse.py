@@ -1,4 +1,4 @@
-"""Answers that are paid for already: the same request in another run is copied, never asked again."""
+"""Copy answers to the same requests from other runs."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from markscheme.runs.folder import Manifest, Run
 from markscheme.runs.journal import Journal
 from markscheme.types import Question, Response
 
-# What may differ between two runs that send the same request: the messages themselves are compared.
+# Options that may differ between runs with the same request: messages and sampling are compared as they are sent.
 _OTHERWISE = {
     "benchmark", "samples", "limit", "limit_seed", "stratify", "prompt", "fewshot", "fewshot_pool", "fewshot_seed", "system_prompt",
-    "then", "tools", "protocol", "temperature", "top_p", "top_k", "max_tokens", "stop",  # sampling is compared as it was sent
+    "then", "tools", "protocol", "temperature", "top_p", "top_k", "max_tokens", "stop",
 }  # fmt: skip
 
 
 def reuse_answers(run: Run, questions: Sequence[Question], others: Iterable[Run]) -> int:
-    """Copy into a run what other runs got for the same messages, options, sample number and seed; how many it were."""
+    """Copy what other runs got for the same messages, options, sample number and seed; return how many."""
     prompts = {question.problem.key: _said(question) for question in questions}
     snapshot = run.snapshot()
     have = {(response.key, response.sample) for response in snapshot.responses() if response.error is None}
@@ -48,7 +48,7 @@ def _said(question: Question) -> tuple[object, ...]:
 
 
 def _asked(manifest: Manifest) -> tuple[object, ...]:
-    """Everything about the requests of a run but their messages."""
+    """Return everything about the requests of a run except their messages."""
     config: RunConfig = manifest.config
     fixed = tuple(getattr(config, name) for name in fixed_options() if name not in _OTHERWISE)
     tools = tuple(sorted(manifest.tools))

@@ -1,7 +1,6 @@
-"""Sampling until a score, or a difference, is known: after each round, whether to ask on, and which problem how often.
+"""Sampling until a score or a difference is known: whether to ask more after each round, and how often per problem.
 
-A round is written down before anything of it is asked. A run that breaks off anywhere therefore finishes the same
-round when it is resumed, and the next one is decided from what came back.
+A round is saved before anything of it is asked, so a resumed run finishes the same round.
 """
 
 from __future__ import annotations
@@ -19,11 +18,11 @@ from markscheme.running.live import Live
 from markscheme.runs.folder import PlannedRound, Run
 from markscheme.types import Question
 
-FIRST_ROUND, FIRST_LOOK = 4, 2  # samples of every problem before the first look, where -n does not say otherwise
+FIRST_ROUND, FIRST_LOOK = 4, 2  # samples per problem before the first look, if -n does not set them
 
 
 def first_round(config: RunConfig, ranks: Ranks = ALONE) -> int:
-    """Samples per problem that a run begins with; refuses what cannot become an adaptive run."""
+    """Return the samples per problem that a run begins with; refuse options that do not fit sampling in rounds."""
     if (config.until_better is None) != (config.margin is None):
         raise UsageError(f"{option('until_better', 'BASELINE')} and {option('margin', 'POINTS')} go together")
     if config.until is None and config.until_better is None:
@@ -50,7 +49,7 @@ def first_round(config: RunConfig, ranks: Ranks = ALONE) -> int:
 
 
 class Rounds:
-    """The rounds of one run: what is planned, and what comes next."""
+    """The rounds of a run: what is planned, and what comes next."""
 
     def __init__(
         self,
@@ -64,7 +63,7 @@ class Rounds:
         self._run, self._questions, self._live = run, questions, live
         self._target, self._most = config.until / 100, config.max_samples
         self._planned = list(planned)
-        if not self._planned:  # the first round, or a plain run that is now to be carried on
+        if not self._planned:  # the first round, or a plain run that continues in rounds
             first = run.manifest.samples
             if first < 2 or run.manifest.sampling.get("temperature") == 0:
                 raise UsageError(
@@ -75,7 +74,7 @@ class Rounds:
         self._asked_here = 0  # rounds begun by this process
 
     def missing(self) -> Mapping[str, range]:
-        """The samples of each problem that this pass asks for: all that are planned, later only the new round's."""
+        """Return the samples of each problem to ask now: all that are planned, later only those of the new round."""
         done = [0] * len(self._questions)
         if self._asked_here:
             done = [sum(counts) for counts in zip(*(each.asked for each in self._planned[:-1]), strict=True)]
@@ -84,11 +83,11 @@ class Rounds:
         return {key: range(low, high) for key, low, high in zip(keys, done, upto, strict=True)}
 
     def keep(self) -> None:
-        """Write the plan down; what is asked afterwards can always be accounted for."""
+        """Save the plan before it is asked."""
         self._run.save_rounds(self._planned)
 
     async def advance(self) -> bool:
-        """Plan one more round; false when the score is known or the most samples are asked."""
+        """Plan one more round; return False if the score is known or the most samples are asked."""
         from markscheme.statistics import sequential
 
         await mark_the_rest(self._run, {one.problem.key: one.problem for one in self._questions})
@@ -109,30 +108,30 @@ class Rounds:
 
 
 class Looks:
-    """Samples of every problem alike, until it is shown whether the model is better than another; see `looking`.
+    """More samples of every problem until it is known whether the model is better than another; see `looking`.
 
-    How many are asked is in the manifest before they are, so a run that breaks off goes on with the same.
+    The number of samples is in the manifest before they are asked, so a resumed run continues with the same.
     """
 
     def __init__(self, run: Run, config: RunConfig, questions: Sequence[Question], live: Live, baseline: Run) -> None:
         assert config.margin is not None
         self._run, self._questions, self._live, self._baseline = run, questions, live, baseline
         self._first, self._margin = first_round(config), config.margin / 100
-        # Beyond twice the other's samples it is the other's luck that hides a difference.
+        # With more than twice the baseline's samples, the noise of the baseline dominates.
         self._most = min(config.max_samples, 2 * baseline.manifest.samples)
         self._from, self._samples = 0, run.manifest.samples
 
     def missing(self) -> Mapping[str, range]:
-        """The samples of each problem that this pass asks for."""
+        """Return the samples of each problem to ask now."""
         return {each.problem.key: range(self._from, self._samples) for each in self._questions}
 
     def keep(self) -> None:
-        """Write the number of samples down before they are asked."""
+        """Save the number of samples before they are asked."""
         if self._run.manifest.samples != self._samples:
             self._run.save_manifest(msgspec.structs.replace(self._run.manifest, samples=self._samples))
 
     async def advance(self) -> bool:
-        """Go on to the next look; false when it is known or the most samples are asked."""
+        """Go on to the next look; return False if the outcome is known or the most samples are asked."""
         from markscheme.statistics import looking
 
         await mark_the_rest(self._run, {one.problem.key: one.problem for one in self._questions})
@@ -154,7 +153,7 @@ class Looks:
 
 
 def baseline_of(config: RunConfig, questions: Sequence[Question], protocol: str) -> Run | None:
-    """The run that `--until-better` names, which must have answers to the same problems under the same protocol."""
+    """Return the run that `--until-better` names, which must have answers to the same problems under the same protocol."""
     if config.until_better is None:
         return None
     baseline = Run.open(config.until_better)

@@ -1,8 +1,7 @@
-"""A continuous queue over (problem, sample): never batches that wait for their slowest member.
+"""A continuous queue over (problem, sample), without batches that wait for their slowest member.
 
-Each attempt is a task of its own. Whenever one ends, the next request starts at once, as far as the limit and the
-pace allow; one that waits for another try holds no place. Requests are drawn from an iterator, so a run of any size
-needs memory only for what is in flight.
+Each attempt is a task. Whenever one ends, the next request starts at once, as far as the limit and the pace allow; a request
+that waits for a retry does not count. Requests come from an iterator, so memory is needed only for what is in flight.
 """
 
 from __future__ import annotations
@@ -24,55 +23,55 @@ from markscheme.running.pace import Pace
 from markscheme.running.retry import RetryPolicy
 from markscheme.types import Response, Turn
 
-HOPELESS = 3  # requests given up in a row, for a reason that is not theirs, after which the rest would fare no better
+HOPELESS = 3  # requests given up in a row for a shared reason, after which the run stops
 
-# Problems refused one by one, before the first answer to anything, after which the rest would fare no better.
+# Requests refused one by one before any answer, after which the run stops.
 ALL_REFUSED = 50
 
-# Seconds without a connection after which a server that never answered anything is taken to be not there.
+# Seconds without a connection after which a server that never answered is considered absent.
 PATIENCE = 60.0
 
-# Seconds from the start of a run after which, without a single connection, nobody is taken to listen there.
+# Seconds after the start of a run without a single connection, after which no server is expected.
 UNREACHED = 7.5
 
-# Requests begun in one turn of the event loop: 2,000 took so long on a busy machine that the first ones' connections,
-# which stood at once, were noticed only after their time limit.
+# Requests started in one turn of the event loop. With 2,000 on a busy machine, the first connections were noticed only
+# after their time limit.
 A_TURN = 100
 
-Sink = Callable[[list[Response]], None]  # takes what became of a request; must be quick
+Sink = Callable[[list[Response]], None]  # must be fast
 
 
 class Conversation(Protocol):
-    """What goes on after the model has said something."""
+    """What follows a turn of the model."""
 
     async def ready(self, request: Request) -> Request:
-        """The request with everything that must be said before the model is asked: results of tools, a user's turn."""
+        """Return the request with tool results or the user's next message, if the model spoke last."""
 
     def heard(self, turn: Turn) -> Turn:
-        """What the model said, with the calls of tools that are in it."""
+        """Return the turn with the tool calls in it."""
 
     def further(self, request: Request, turn: Turn) -> Request | None:
-        """The request that goes on after a turn of the model, which is kept; `None` where that turn is the last."""
+        """Return the request that follows a turn, or None after the last turn."""
 
 
 @dataclass(slots=True, eq=False)
 class _Job:
-    """A request on its way through its attempts."""
+    """A request and its attempts so far."""
 
     request: Request
     attempt: int = 0
     begun: float = 0.0  # when the first attempt was sent
-    sent: float = 0.0  # and when the last one was
-    failed: float = 0.0  # when the last one before it failed
-    away: float | None = None  # since when there has been no connection
-    in_a_row: int = 0  # failures since the server last answered anybody
-    asked_to_wait: bool = False  # the server itself said to wait
+    sent: float = 0.0  # when the last attempt was sent
+    failed: float = 0.0  # when the attempt before it failed
+    away: float | None = None  # since when there is no connection
+    in_a_row: int = 0  # failures since the server last answered any request
+    asked_to_wait: bool = False  # the server asked to wait
     epoch: int = 0
     expected: float = 0.0  # tokens
 
 
 class Scheduler:
-    """Asks every request of an iterator; `run` returns when all are answered, given up or left over by a stop."""
+    """Asks every request of an iterator; `run` returns when all are answered, given up or dropped by a stop."""
 
     def __init__(
         self,
@@ -91,7 +90,7 @@ class Scheduler:
         self._model, self._requests, self._sink = model, requests, sink
         self._conversation = conversation
         self._limit, self._pace, self._retry, self._timeout, self._live = limit, pace, retry, timeout, live
-        self._affordable = affordable  # how many the budget allows at once
+        self._affordable = affordable  # requests in flight that the budget allows
         self._due: deque[_Job] = deque()
         self._waiting: dict[asyncio.TimerHandle, _Job] = {}
         self._tasks: set[asyncio.Task[None]] = set()
@@ -101,13 +100,13 @@ class Scheduler:
         self._draining = False
         self._last_answer = float("-inf")
         self._given_up = 0  # in a row, for a shared reason
-        self._refused = 0  # each for a reason of its own
-        self._down = False  # somebody failed more than once since the last answer
+        self._refused = 0  # each for its own reason
+        self._down = False  # a request failed more than once since the last answer
         self._failure: BaseException | None = None
         self._over = asyncio.Event()
 
     async def run(self) -> None:
-        """Ask everything; raises what stopped it (`ModelError`, `JournalError` or a bug)."""
+        """Ask everything; raise what stopped it (`ModelError`, `JournalError` or a bug)."""
         self._loop = asyncio.get_running_loop()
         self._began = self._loop.time()
         self._fill()
@@ -124,7 +123,7 @@ class Scheduler:
             raise self._failure
 
     def drain(self) -> None:
-        """Start nothing more; `run` returns when what is in flight has come back."""
+        """Start nothing more; `run` returns when the requests in flight have come back."""
         self._exhausted = self._draining = True
         for timer in self._waiting:
             timer.cancel()
@@ -134,17 +133,17 @@ class Scheduler:
         self._end_if_idle()
 
     def stop(self, failure: BaseException | None = None) -> None:
-        """Drop everything that is in flight; `run` raises `failure`, if there is one."""
+        """Drop everything in flight; `run` raises `failure` if there is one."""
         self._failure = self._failure or failure
         self.drain()
         self._over.set()
 
     def more_room(self) -> None:
-        """The limit has grown by itself: use it now, not when the next answer comes."""
+        """Use a higher limit now, not after the next answer."""
         self._fill()
 
     def _fill(self) -> None:
-        """Start as much as may be started now."""
+        """Start as many requests as are allowed now."""
         most = len(self._tasks) + A_TURN
         while len(self._tasks) < min(self._limit.value, self._affordable()):
             delay = 0.0 if self._pace.unlimited else self._pace.wait(self._loop.time())
@@ -225,13 +224,13 @@ class Scheduler:
         if self._conversation is not None and not completions[0].turns:
             turn = self._conversation.heard(turn_of(completions[0], latency))
             if (more := self._conversation.further(request, turn)) is not None:
-                if not self._draining:  # else `resume` goes on
+                if not self._draining:  # else `resume` continues
                     self._due.appendleft(_Job(more))
                 return
             if request.turns or turn.tool_calls:
                 completions = [as_conversation(completions[0], (*request.turns, turn))]
         self._keep(job, completions, latency)
-        if len(completions) < len(request.samples) and not self._draining:  # not every server knows `n`
+        if len(completions) < len(request.samples) and not self._draining:  # not every server supports `n`
             given = len(completions)
             rest = msgspec.structs.replace(request, samples=request.samples[given:], seeds=request.seeds[given:])
             self._due.append(_Job(rest))
@@ -255,12 +254,12 @@ class Scheduler:
         delay = self._retry.delay(failure, job.attempt, job.in_a_row)
         if delay is None:
             self._give_up(job, failure)
-        elif not self._draining:  # else it stays unanswered, for `resume` to ask
+        elif not self._draining:  # else `resume` asks it
             self._live.trouble = str(failure)
             self._later(job, delay)
 
     def _hurry(self) -> None:
-        """The server is back: whoever backed off because it was away need not sleep on. The limit spreads them."""
+        """Retry now what backed off while the server was away; the limit spreads the requests."""
         self._down = False
         for timer, job in list(self._waiting.items()):
             if job.in_a_row > 1 and not job.asked_to_wait:
@@ -277,7 +276,7 @@ class Scheduler:
             self.stop(ModelError(message))
 
     def _is_not_there(self, job: _Job, failure: RequestFailed) -> bool:
-        """Counted from the first failure: a server that dies after minutes of work on its first answers was there."""
+        """True if a server never answered. Counted from the first failure: one that dies during its first answers was there."""
         now = self._loop.time()
         if failure.kind != "connection":
             job.away = None
@@ -319,7 +318,7 @@ class Scheduler:
 
 
 def _shared(failure: RequestFailed) -> bool:
-    """Whether others would fare the same: among the reasons, a quota that is used up for the day."""
+    """True if other requests would fail for the same reason, such as a used-up quota."""
     return failure.means.shared or failure.asks_too_long
 
 
@@ -332,9 +331,9 @@ def make_response(
     latency: float | None = None,
     own_seed: bool = False,
 ) -> Response:
-    """What is kept of an answer, or of the failure that came in its place."""
+    """Return what is saved of an answer, or of the failure in its place."""
     if isinstance(outcome, RequestFailed) and outcome.kind == "content_filter":
-        # A filter's refusal is an answer without text, whether it comes as a 400 or as a finish reason.
+        # A content filter's refusal is an answer without text, even if it comes as a 400.
         refusal = {"filter": str(outcome)}
         outcome = Completion(
             text="", finish_reason="content_filter", prompt_tokens=0, completion_tokens=0, metadata=refusal
@@ -343,7 +342,7 @@ def make_response(
         fields: dict[str, Any] = {"error": str(outcome), "error_kind": outcome.kind}
     else:
         fields = msgspec.structs.asdict(outcome)
-        del fields["tool_calls"], fields["raw"]  # a single turn has them in its metadata
+        del fields["tool_calls"], fields["raw"]  # the metadata of a single turn have them
         if outcome.turns:
             latency = _total(outcome.turns, "latency")
     return Response(
@@ -351,7 +350,7 @@ def make_response(
         sample=request.samples[index],
         problem_id=request.problem_id,
         latency=None if latency is None else round(latency, 4),
-        seed=request.seeds[index if own_seed else 0],  # what was really used: it tells which samples are independent
+        seed=request.seeds[index if own_seed else 0],  # the seed really used shows which samples are independent
         attempts=attempts,
         created=created,
         **fields,
@@ -362,26 +361,25 @@ _ADDED = ("prompt_tokens", "completion_tokens", "reasoning_tokens", "cached_toke
 
 
 def as_conversation(last: Completion, turns: tuple[Turn, ...]) -> Completion:
-    """The last answer with everything before it; tokens are those of all turns."""
-    cut_off = {"finish_reason": "length"} if turns[-1].tool_calls else {}  # and nobody answers the calls
+    """Return the last answer with all turns and their tokens."""
+    cut_off = {"finish_reason": "length"} if turns[-1].tool_calls else {}  # the calls are not answered
     totals = {name: _total(turns, name) for name in _ADDED}
     return msgspec.structs.replace(last, turns=turns, first_token=turns[0].first_token, **totals, **cut_off)
 
 
 def _total(turns: Sequence[Turn], name: str) -> Any:
-    """A number of a conversation: the sum over the model's turns, where any has it."""
     said = (turn for turn in turns if turn.role == "assistant")
     numbers = [number for turn in said if (number := getattr(turn, name)) is not None]
     return sum(numbers) if numbers else None
 
 
 def turn_of(said: Completion, latency: float | None) -> Turn:
-    """What a model said, as a turn."""
+    """Return a completion as a turn."""
     same = ("text", "reasoning", "tool_calls", "finish_reason", *_ADDED, "raw", "first_token")
     fields = {name: getattr(said, name) for name in same}
     return Turn(role="assistant", latency=None if latency is None else round(latency, 4), **fields)
 
 
 def now() -> str:
-    """This moment, as responses have it."""
+    """Return the time as responses have it."""
     return datetime.now(UTC).isoformat(timespec="milliseconds")

@@ -1,6 +1,6 @@
-"""Strata for a random part of a benchmark: by a field of the problems, or by how often stored runs solved each.
+"""Strata for a random part of a benchmark: by a problem field, or by the solve rate in stored runs.
 
-They are made before anything is asked and kept in the manifest, so no answer of this run can change what it asks.
+They are made before anything is asked and saved in the manifest, so answers of this run cannot change what it asks.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ from markscheme.errors import UsageError, option
 from markscheme.runs.folder import Run
 from markscheme.types import Problem
 
-# Solve rates, up to each number.
+# Upper bounds of solve rates.
 STEPS = ((0.0, "never"), (1 / 3, "up to a third"), (2 / 3, "up to two thirds"), (1 - 1e-9, "more"), (1.0, "always"))
 
 
 def strata_of(config: RunConfig, problems: Sequence[Problem]) -> list[str]:
-    """The stratum of each problem of the benchmark; none where the run is not stratified."""
+    """Return the stratum of each problem of the benchmark, or nothing if the run is not stratified."""
     if not config.stratify:
         return []
     if config.limit is None or config.limit_seed is None:

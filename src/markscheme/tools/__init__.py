@@ -1,4 +1,4 @@
-"""Tools that a model may call while it answers: a file each, found by name. None sees a gold answer or the run folder."""
+"""Tools that a model may call while it answers, one file each. They see neither the gold answer nor the run folder."""
 
 from markscheme.tools.base import TOOLS, Result, Tool, make_tools
 

@@ -1,6 +1,6 @@
-"""Runs as a script: gives up everything that the kernel lets an ordinary process give up, and becomes another program.
+"""A script that confines itself and then becomes another program.
 
-Landlock takes away all files but those named, seccomp the system calls. `_landlock.py FILTER FOLDER… -- PROGRAM WORD…`
+Landlock hides all files but those named, seccomp blocks system calls. `_landlock.py FILTER FOLDER… -- PROGRAM WORD…`
 """
 
 import ctypes
@@ -11,14 +11,14 @@ import sys
 
 CREATE, ADD, RESTRICT = 444, 445, 446  # the numbers of Landlock's calls, on every machine
 EXECUTE, READ_FILE, READ_FOLDER, WRITE_FILE = 1, 4, 8, 2
-RIGHTS = {1: 13, 2: 14, 3: 15, 4: 15, 5: 16}  # kinds of access to files that each version of Landlock can refuse
+RIGHTS = {1: 13, 2: 14, 3: 15, 4: 15, 5: 16}  # number of access rights to files in each version of Landlock
 NO_NEW_PRIVILEGES, SECCOMP, FILTER, DROP = 38, 22, 2, 24
 
 libc = ctypes.CDLL(None, use_errno=True)
 
 
 def call(what: str, number: int, *arguments: object) -> int:
-    """A system call; ends the process where it fails."""
+    """Make a system call; end the process if it fails."""
     given = libc.syscall(number, *arguments) if number else libc.prctl(*arguments)
     if given < 0:
         sys.exit(f"{what}: {os.strerror(ctypes.get_errno())}")
@@ -26,7 +26,7 @@ def call(what: str, number: int, *arguments: object) -> int:
 
 
 def main() -> None:
-    """Refuses to run anything where one of the two is not to be had."""
+    """Confine this process, or end it if that is impossible."""
     calls, *words = sys.argv[1:]
     split = words.index("--")
     version = call("Landlock", CREATE, None, 0, 1)
@@ -41,7 +41,7 @@ def main() -> None:
         call(path, ADD, rules, 1, struct.pack("=Qi", granted, place), 0)
     call("privileges", 0, NO_NEW_PRIVILEGES, 1, 0, 0, 0)
     call("Landlock", RESTRICT, rules, 0)
-    for capability in range(64):  # what root may do beyond others; ordinary users have none to drop
+    for capability in range(64):  # only root has capabilities to drop
         libc.prctl(DROP, capability, 0, 0, 0)
     program = bytes.fromhex(calls)
     buffer = ctypes.create_string_buffer(program)

@@ -1,6 +1,6 @@
-"""Runs inside the sandbox, as text: the code of earlier calls in silence, then the last one, whose value is shown.
+"""A script for the sandbox: runs the code of earlier calls silently, then the last code, and shows its value.
 
-A zero byte is printed before the last code begins and one after it has ended by itself.
+It prints a zero byte before the last code begins, and another after it has ended by itself.
 """
 
 import ast
@@ -14,7 +14,7 @@ from collections.abc import Iterator
 
 
 def run(code: str, names: dict[str, object]) -> None:
-    """As a notebook does: the value of a last line that is an expression is printed."""
+    """Run code like a notebook: print the value of a last line that is an expression."""
     tree = ast.parse(code)
     last = tree.body.pop() if tree.body and isinstance(tree.body[-1], ast.Expr) else None
     exec(compile(tree, "<code>", "exec"), names)
@@ -26,7 +26,7 @@ def run(code: str, names: dict[str, object]) -> None:
 
 @contextlib.contextmanager
 def silence() -> Iterator[None]:
-    """Nothing is printed, not even by those who write to the descriptor itself."""
+    """Print nothing, not even through the file descriptor."""
     kept, nowhere = os.dup(1), os.open(os.devnull, os.O_WRONLY)
     for stream in (1, 2):
         os.dup2(nowhere, stream)
@@ -40,10 +40,10 @@ def silence() -> Iterator[None]:
 
 
 def main() -> int:
-    """Everything on standard input; 1 where the last code raised."""
+    """Run the code on standard input; return 1 if the last one raised."""
     *earlier, code = json.load(sys.stdin)
     names: dict[str, object] = {"__name__": "__main__"}
-    random.seed(0)  # code that is run again draws what it drew before
+    random.seed(0)  # code that is run again draws the same numbers
     with silence():
         for one in earlier:
             with contextlib.suppress(BaseException):
@@ -55,7 +55,7 @@ def main() -> int:
     except SystemExit as end:
         if isinstance(end.code, str):
             print(end.code)
-    except BaseException as error:  # noqa: BLE001 - whatever the model's code raises is its result
+    except BaseException as error:  # noqa: BLE001 - an exception of the model's code is its result
         frames = [frame for frame in traceback.extract_tb(error.__traceback__) if frame.filename == "<code>"]
         where = f"line {frames[-1].lineno}: " if frames else ""
         print(f"{where}{type(error).__name__}: {error}")
@@ -67,4 +67,4 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    os._exit(main())  # at once: threads that the code has left behind are not waited for
+    os._exit(main())  # without waiting for threads of the code

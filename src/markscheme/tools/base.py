@@ -1,4 +1,4 @@
-"""What a tool is, and the table of those that there are."""
+"""The interface of tools, and the table of them."""
 
 from __future__ import annotations
 
@@ -18,31 +18,31 @@ TOOLS = {
 
 
 class Result(NamedTuple):
-    """What a tool gives back."""
+    """The result of a call."""
 
     text: str
     failed: bool = False
-    lost: bool = False  # what earlier calls left for later ones is gone
+    lost: bool = False  # the state that earlier calls left is lost
 
 
 class Tool(ABC):
-    """Answers calls. It keeps nothing: what a call needs of earlier ones, it gets with the call."""
+    """Answers calls. It has no state: a call gets the arguments of earlier ones."""
 
     spec: ToolSpec
-    where: str = "this process"  # where calls run, for the user to see
+    where: str = "this process"  # where calls run, as shown to the user
 
     @abstractmethod
     async def run(self, arguments: str, earlier: Sequence[str]) -> Result:
-        """The result of a call; `earlier` are the arguments of the calls of this tool before it, since one that lost everything.
+        """Return the result of a call. `earlier` are the arguments of earlier calls of this tool, since the last one with `lost`.
 
-        Whatever the model wrote is answered, with `failed` where it cannot be done: only a bug is raised.
+        Arguments that cannot be used give a `failed` result; only a bug is raised.
         """
 
 
 def make_tools(config: RunConfig, usual: tuple[str, ...] = ()) -> dict[str, Tool]:
-    """The tools that a run offers, ready to be called; refuses one that there is not, or that cannot run here.
+    """Return the tools of a run, ready to be called; refuse one that is unknown or cannot run here.
 
-    `usual` are those of the benchmark, for when the user names none; the name `none` stands for none at all.
+    `usual` are the benchmark's, for when the user names none; the name `none` means no tools.
     """
     wanted = [name for name in dict.fromkeys(config.tools or usual) if name != "none"]
     for name in wanted:

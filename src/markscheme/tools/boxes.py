@@ -1,7 +1,7 @@
-"""The sandboxes that are known, best first: how each is started. None of them is ours.
+"""The known sandboxes, best first, and how each is started. All are third-party.
 
-In every one a program sees the Python installation read-only, has no network and no environment of ours, cannot signal a
-process of ours, and what it may write is bounded. It cannot start a process, except in a container, which ends with it.
+In every one, a program sees the Python installation read-only, has no network and none of our environment, and cannot signal
+our processes; what it may write is bounded. It cannot start a process, except in a container, which ends with it.
 """
 
 from __future__ import annotations
@@ -23,28 +23,28 @@ ENVIRONMENT = {
     "PYTHONHASHSEED": "0",
     "OMP_NUM_THREADS": "1",
 }
-# Kilobytes of memory come as the first argument. Files count in blocks of 512 bytes.
+# The first argument is the memory in kilobytes. File sizes are in blocks of 512 bytes.
 _LIMITED = 'ulimit -v "$0"; ulimit -f 65536; ulimit -c 0; ulimit -n 64; exec "$@"'
 _SYSTEM = ("/usr", "/bin", "/lib", "/lib64", "/etc/alternatives", "/etc/ld.so.cache")
 
 
 class Start(NamedTuple):
-    """How one program is started."""
+    """The command of a sandboxed program."""
 
     words: list[str]
-    calls: bytes = b""  # a filter that the sandbox reads from the descriptor in the word FILTER
-    end: tuple[str, ...] = ()  # a command that ends it, where the end of what we started does not
+    calls: bytes = b""  # a filter that the sandbox reads from the file descriptor FILTER
+    end: tuple[str, ...] = ()  # a command that ends it, if killing our process does not
 
 
 class Limits(NamedTuple):
-    """What a program may take."""
+    """The limits of a program."""
 
     seconds: float
     megabytes: int
     image: str  # of a container
 
 
-# How a Python script is started in a sandbox; `None` where that is not installed.
+# Returns how to start a Python script, or None if the sandbox is not installed.
 Box = Callable[[Limits, str], Start | None]
 
 FILTER = "<filter>"
@@ -55,7 +55,7 @@ def _python(limits: Limits, script: str) -> list[str]:
 
 
 def _folders() -> list[str]:
-    """What a program may read: the system's programs and libraries, and the Python that runs this."""
+    """Return what a program may read: the system's programs and libraries, and this Python."""
     there = [name for name in _SYSTEM if Path(name).exists()]
     packages = (path for path in sys.path if path.endswith(("/site-packages", "/dist-packages")))
     pythons = dict.fromkeys((sys.base_prefix, sys.prefix, *packages))
@@ -68,13 +68,13 @@ def bubblewrap(limits: Limits, script: str) -> Start | None:
         return None
     words = [program, "--unshare-all", "--unshare-user", "--disable-userns", "--die-with-parent", "--new-session"]
     words += ["--cap-drop", "ALL", "--clearenv", "--seccomp", FILTER]
-    # First the temporary folder: a Python that is installed below the host's must not be hidden by it.
+    # The temporary folder first: it must not hide a Python installed below the host's.
     words += ["--size", str(FILES), "--tmpfs", "/tmp"]
     for name in _folders():
         words += ["--ro-bind", name, name]
-    # No /proc: to the user root of the host, settings of the kernel are files like others.
+    # No /proc: for the host's root it has writable kernel settings.
     words += ["--dev", "/dev", "--chdir", "/tmp"]
-    words += ["--remount-ro", "/dev", "--remount-ro", "/"]  # both are memory, without a limit
+    words += ["--remount-ro", "/dev", "--remount-ro", "/"]  # both are in memory, without a limit
     for name, value in ENVIRONMENT.items():
         words += ["--setenv", name, value]
     return Start([*words, "--", *_python(limits, script)], call_filter(inside=True))
@@ -99,7 +99,7 @@ def nsjail(limits: Limits, script: str) -> Start | None:
     ]
     words += ["--rlimit_as", "max", "--rlimit_fsize", "32", "--rlimit_nofile", "64", "--rlimit_core", "0"]
     words += ["--mount", f"none:/tmp:tmpfs:size={FILES}"]
-    # `clone` shows in its flags whether it starts a thread.
+    # The flags of `clone` tell whether it starts a thread.
     words += ["--seccomp_string", f"ERRNO(1) {{ {refused}, clone(flags) {{ (flags & 65536) == 0 }} }} DEFAULT ALLOW"]
     for name in (*_folders(), "/dev/null", "/dev/urandom"):
         words += ["--bindmount_ro" if name != "/dev/null" else "--bindmount", name]
@@ -118,7 +118,7 @@ def _container(engine: str) -> Box:
         words += ["--read-only", "--tmpfs", f"/tmp:size={FILES}", "--workdir", "/tmp", "--user", "65534:65534"]
         words += ["--cap-drop", "ALL", "--security-opt", "no-new-privileges", "--pids-limit", "64"]
         words += ["--memory", f"{limits.megabytes}m", "--memory-swap", f"{limits.megabytes}m"]
-        # Podman's own default for `nproc` is above what an ordinary machine allows, and then nothing starts.
+        # Podman's default for `nproc` is above the limit of most machines, and then nothing starts.
         words += ["--ulimit", "core=0", "--ulimit", f"fsize={2**25}", "--ulimit", "nofile=64", "--ulimit", "nproc=4096"]
         for variable, value in ENVIRONMENT.items():
             words += ["--env", f"{variable}={value}"] if variable != "PATH" else []
@@ -139,7 +139,7 @@ def landlock(limits: Limits, script: str) -> Start | None:
 
 
 def nothing(limits: Limits, script: str) -> Start:
-    """No sandbox: limits on memory and files, and nothing else."""
+    """Start without a sandbox, with limits on memory and files only."""
     return Start(_python(limits, script))
 
 

@@ -1,4 +1,4 @@
-"""The kernel's filter of system calls for a program that nobody trusts: no new process, and no memory beside its own."""
+"""The kernel's filter of system calls for untrusted programs: no new process, and no memory outside its limit."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import platform
 import struct
 
 _MACHINES = {
-    # audit number of the machine, `clone` (which also starts threads), then calls that are refused: those that start a
-    # process, and those that hold memory which no limit counts (memfd_create, shmget, io_uring_setup, add_key)
+    # audit number of the machine, `clone` (which also starts threads), then refused calls: those that start a process, and
+    # those with memory outside all limits (memfd_create, shmget, io_uring_setup, add_key)
     "x86_64": (0xC000003E, 56, (57, 58, 319, 29, 425, 248)),
     "aarch64": (0xC00000B7, 220, (279, 194, 425, 217)),
 }
@@ -21,18 +21,21 @@ _ALLOW, _REFUSE, _UNKNOWN, _KILL = 0x7FFF0000, 0x00050001, 0x00050026, 0x8000000
 
 
 def known_machine() -> bool:
-    """Whether there is a filter for this machine."""
+    """True if there is a filter for this machine."""
     return platform.machine() in _MACHINES
 
 
 def call_filter(*, inside: bool) -> bytes:
-    """The filter, as the kernel reads it. A program that is `inside` namespaces cannot reach anybody else anyway."""
+    """Return the filter as the kernel reads it. A program `inside` namespaces cannot reach other processes anyway."""
     machine, clone, refused = _MACHINES[platform.machine()]
     steps = [(0x20, 0, 0, 4), (0x15, 1, 0, machine), (0x06, 0, 0, _KILL), (0x20, 0, 0, 0)]
-    steps += [(0x35, 0, 1, 0x40000000), (0x06, 0, 0, _REFUSE)]  # calls by another numbering
+    steps += [(0x35, 0, 1, 0x40000000), (0x06, 0, 0, _REFUSE)]  # calls with another numbering
     for number in refused if inside else (*refused, *_OUTSIDE[platform.machine()]):
         steps += [(0x15, 0, 1, number), (0x06, 0, 0, _REFUSE)]
-    steps += [(0x15, 0, 1, _CLONE3), (0x06, 0, 0, _UNKNOWN)]  # glibc then takes the older call, which shows its flags
+    steps += [
+        (0x15, 0, 1, _CLONE3),
+        (0x06, 0, 0, _UNKNOWN),
+    ]  # glibc falls back to the older call, whose flags can be checked
     steps += [(0x15, 0, 3, clone), (0x20, 0, 0, 16), (0x45, 1, 0, _CLONE_THREAD), (0x06, 0, 0, _REFUSE)]
     steps += [(0x06, 0, 0, _ALLOW)]
     return b"".join(struct.pack("HBBI", *step) for step in steps)

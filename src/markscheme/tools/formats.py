@@ -1,4 +1,4 @@
-"""Calls of a tool as part of the text, for models without tool calls of their own: the published ways, by name."""
+"""Tool calls in the text, for models without native tool calls: the published formats, by name."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from markscheme.tools.base import Result
 
 
 class TextFormat(NamedTuple):
-    """How a model calls in its text, and how the result follows there. The call is the end of what the model says."""
+    """How a model calls a tool at the end of its text, and how the result follows."""
 
     opens: str
     closes: str
-    result: str  # with {} for what the tool gave
-    stop: str  # at which generation ends, since the model would invent the result
+    result: str  # {} is the output of the tool
+    stop: str  # generation stops here, else the model would invent the result
     shows_errors: bool = True
 
     def call(self, text: str) -> str | None:
-        """What the text ends by calling with. Servers leave out the text at which they stop."""
+        """Return the code of the call that ends a text. Servers leave out the stop text."""
         opened = text.rfind(self.opens)
         code, closed, after = text[opened + len(self.opens) :].partition(self.closes)
         if opened < 0 or after.strip() or not (closed or self.stop == self.closes):
@@ -25,7 +25,7 @@ class TextFormat(NamedTuple):
         return code
 
     def answered(self, text: str, result: Result) -> str:
-        """What follows the text of a call."""
+        """Return the text that follows a call."""
         missing = self.closes if self.closes not in text[text.rfind(self.opens) :] else ""
         line = "\n" if self.result.startswith("```") and not text.endswith("\n") else ""
         shown = self.result.replace("{}", result.text) if self.shows_errors or not result.failed else ""
@@ -35,7 +35,7 @@ class TextFormat(NamedTuple):
 FORMATS = {
     # ToRA (Gou et al. 2023), NeMo-Skills
     "fenced": TextFormat("```python\n", "\n```", "```output\n{}\n```\n", "```output"),
-    # nanochat's engine: an expression; where it cannot be computed nothing follows
+    # nanochat's engine: an expression; nothing follows if it cannot be computed
     "nanochat": TextFormat(
         "<|python_start|>", "<|python_end|>", "<|output_start|>{}<|output_end|>", "<|python_end|>", shows_errors=False
     ),

@@ -1,7 +1,7 @@
-"""The tool `python`: runs what the model wrote and gives back what it printed.
+"""The tool `python`: runs code of the model and returns what it printed.
 
-Names that earlier calls of a conversation defined are there, because their code is run again first: no process has to
-be kept alive, and a conversation that is resumed after a kill goes on as it was.
+The code of earlier calls is run again first, so their names are defined: no process has to stay alive, and a conversation
+that is resumed after a kill continues as it was.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from markscheme.tools.boxes import Limits
 from markscheme.tools.sandbox import Ended, Sandbox, choose_sandbox
 from markscheme.types import ToolSpec
 
-LONGEST_RESULT = 8_000  # characters that the model gets to see: both ends of what was printed
+LONGEST_RESULT = 8_000  # characters of the output that the model sees: both ends
 
 
 def create(config: RunConfig) -> Tool:
-    """The tool with the limits of a run."""
+    """Return the tool with the limits of a run."""
     limits = Limits(config.tool_timeout, config.tool_memory, config.tool_image)
     return Python(choose_sandbox(config.sandbox, limits, unsafe=config.unsafe_tools), config.tool_state == "session")
 
@@ -49,7 +49,7 @@ class Python(Tool):
             return Result('the arguments are not {"code": "…"}', failed=True)
         before = [each for one in earlier if (each := _code(one)) is not None] if self._keeps else []
         ended = await self._run(*before, code)
-        if not ended.begun:  # what came before does not come to its end any more; it is lost
+        if not ended.begun:  # earlier code no longer runs to its end, so its state is lost
             ended = await self._run(code)
         printed = ended.output.decode("utf-8", "replace").strip()
         if len(printed) > LONGEST_RESULT:
@@ -65,7 +65,7 @@ class Python(Tool):
 
 
 def _code(arguments: str) -> str | None:
-    """The code of a call: of a native one in its field, of one in the text as it is."""
+    """Return the code of a call: a field of a native call, or the text of a call in the text."""
     if not arguments.lstrip().startswith("{"):
         return arguments if arguments.strip() else None
     try:

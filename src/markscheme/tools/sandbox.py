@@ -1,7 +1,7 @@
-"""Runs a Python script that nobody trusts: in the first sandbox that works here, with limits on everything.
+"""Run an untrusted Python script in the first sandbox that works here, with limits on everything.
 
-Its time is counted by us, not by it. The script prints a zero byte when it begins with what counts, and another when it
-has ended by itself; what never begins is the sandbox's fault, not the script's.
+The time is measured outside. The script prints a zero byte before the code that counts, and another after it has ended by
+itself. If it never begins, the sandbox is at fault, not the script.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from typing import NamedTuple
 from markscheme.errors import ModelError, UsageError, nearest, option
 from markscheme.tools.boxes import BOXES, ENVIRONMENT, FILTER, Box, Limits, Start, nothing
 
-LARGEST_OUTPUT = 2**16  # bytes that are read; a program that prints more is ended
-TRIES = 3  # to start a sandbox that has worked before: a machine may be out of processes for a moment
+LARGEST_OUTPUT = 2**16  # bytes of output at which a program is killed
+TRIES = 3  # tries to start a sandbox: a machine may be out of processes for a moment
 _PROBE = "import os; os.write(1, b'\\0' + str(6 * 7).encode())"
 
 
@@ -25,14 +25,14 @@ class Ended(NamedTuple):
     """How a script ended."""
 
     output: bytes
-    status: int | None  # None where it was ended by us
-    why: str = ""  # why it was
+    status: int | None  # None if it was killed
+    why: str = ""  # why it was killed
     begun: bool = True
-    whole: bool = True  # it came to its own end
+    whole: bool = True  # it ended by itself
 
 
 class Sandbox:
-    """Runs scripts, each in a sandbox of its own."""
+    """Runs each script in a new sandbox."""
 
     def __init__(self, name: str, box: Box, limits: Limits) -> None:
         self.name, self._box, self._limits = name, box, limits
@@ -40,7 +40,7 @@ class Sandbox:
     async def run(self, script: str, given: bytes, before: int = 0) -> Ended:
         """Run a script with `given` on its standard input until it ends, prints too much or its time is up.
 
-        It has as much time again for each of the steps that come before what counts.
+        Each of the steps before the code that counts may take as much time again.
         """
         for attempt in range(TRIES):
             try:
@@ -59,7 +59,7 @@ class Sandbox:
         with tempfile.TemporaryDirectory(prefix="markscheme-tool-") as folder:
             words, calls = _with_filter(start)
             reading, writing = os.pipe()
-            # Not the process's own pipe: waiting for the process would wait for everybody who holds its other end.
+            # Not the process's own pipe: waiting for the process would wait for all holders of its other end.
             pipe, _ = await loop.connect_read_pipe(
                 lambda: asyncio.StreamReaderProtocol(output), os.fdopen(reading, "rb", 0)
             )
@@ -115,12 +115,12 @@ class Sandbox:
 
 
 async def _end(process: asyncio.subprocess.Process, start: Start) -> None:
-    """Whatever is left of it. The end of a sandbox is that of everything inside."""
+    """Kill the sandbox and everything in it."""
     with suppress(ProcessLookupError):
         os.killpg(process.pid, 9)
     assert process.stdin is not None
     if process.stdin.transport.get_write_buffer_size():
-        process.stdin.transport.abort()  # else whoever inherited the other end would hold up the waiting
+        process.stdin.transport.abort()  # else a process that inherited the other end would block the wait
     if start.end:
         cleaning = await asyncio.create_subprocess_exec(
             *start.end, stdout=asyncio.subprocess.DEVNULL, stderr=asyncio.subprocess.DEVNULL
@@ -130,7 +130,7 @@ async def _end(process: asyncio.subprocess.Process, start: Start) -> None:
 
 
 def choose_sandbox(name: str, limits: Limits, *, unsafe: bool) -> Sandbox:
-    """The sandbox of that name, or with `auto` the first that works here; refuses where none does."""
+    """Return the sandbox of that name, or with `auto` the first that works here; refuse if none does."""
     if name not in ("auto", *BOXES):
         raise UsageError(f"there is no sandbox {name!r}; {nearest(name, BOXES, 'there are ' + ', '.join(BOXES))}")
     reasons = []
@@ -148,7 +148,7 @@ def choose_sandbox(name: str, limits: Limits, *, unsafe: bool) -> Sandbox:
 
 
 def _why_not(box: Box, limits: Limits) -> str:
-    """Why a sandbox cannot be used, from really using it once: many machines have one that they do not allow."""
+    """Return why a sandbox cannot be used, by trying it: many machines have one that they do not allow."""
     start = box(limits, _PROBE)
     if start is None:
         return "not installed"
@@ -166,7 +166,7 @@ def _why_not(box: Box, limits: Limits) -> str:
 
 
 def _with_filter(start: Start) -> tuple[list[str], tuple[int, ...]]:
-    """The words with the descriptor of the filter in them, for those that read one."""
+    """Replace FILTER by the file descriptor of the filter."""
     if not start.calls:
         return start.words, ()
     reading, writing = os.pipe()

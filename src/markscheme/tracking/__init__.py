@@ -1,7 +1,7 @@
-"""A run in somebody's tracker: one table of trackers, one small file each, all told the same.
+"""Log runs to experiment trackers: a table of trackers and one small file each.
 
-A tracker gets the options, the figures with their intervals, a table of responses and the run folder as an artefact.
-Its client does the rest: where it sends to, offline or not, is decided by that client's own settings.
+A tracker gets the options, the figures with their intervals, a table of responses and the run folder as an artefact. Where
+its client sends them is up to the client's own settings.
 """
 
 from __future__ import annotations
@@ -21,42 +21,41 @@ if TYPE_CHECKING:
     from markscheme.running.progress import Quiet
     from markscheme.runs.folder import Run
 
-# What can be told of a run. The module here and the extra have the same name; nothing is imported before it is asked
-# for.
+# The module here and the extra have the same name; both are imported only when needed.
 TRACKERS = {"wandb": "Weights & Biases", "mlflow": "MLflow", "trackio": "Trackio", "tensorboard": "TensorBoard"}
 
-PROJECT = "markscheme"  # what runs stand under where the client's settings name nothing else
+PROJECT = "markscheme"  # the project, unless the client's settings name another
 
 COLUMNS = (
     *("problem_id", "sample", "problem", "gold", "text", "extracted", "verdict", "why"),
     *("completion_tokens", "error"),
 )
 
-ROWS = 10_000  # Responses in a tracker's table: browsers show no more. The run folder, which goes along, has them all.
+ROWS = 10_000  # responses in the table; the run folder, which is logged too, has them all
 
 
 class Tracker(Protocol):
-    """One run at one tracker. Its module has `create(run)`, which begins or goes on with what was told of the run earlier."""
+    """One run in a tracker. Its module has `create(run)`, which starts or continues the record of the run."""
 
     def log(self, step: int, figures: Mapping[str, float]) -> None:
-        """Figures at a step: a response that has come, or the training step of a checkpoint."""
+        """Log figures at a step: the number of responses, or the training step of a checkpoint."""
 
     def table(self, columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
-        """The responses."""
+        """Log the responses."""
 
     def artefact(self, folder: Path) -> None:
-        """The run folder."""
+        """Log the run folder."""
 
     def close(self) -> None:
-        """Everything has been told."""
+        """Finish the record."""
 
 
 class TrackingError(MarkschemeError):
-    """A tracker or hub did not take what it was told."""
+    """A tracker or the Hub refused what it was sent."""
 
 
 def check_trackers(names: Sequence[str]) -> None:
-    """Refuse a tracker that does not exist or whose client is not installed, before anything is asked."""
+    """Refuse a tracker that does not exist or whose client is not installed."""
     for name in names:
         if name not in TRACKERS:
             raise UsageError(f"no tracker {name!r}; there are {', '.join(TRACKERS)}")
@@ -64,14 +63,13 @@ def check_trackers(names: Sequence[str]) -> None:
 
 
 def open_tracker(name: str, run: Run) -> Tracker:
-    """Begin to tell a tracker of a run."""
     check_trackers([name])
     tracker: Tracker = _module(name).create(run)
     return tracker
 
 
 def push_runs(runs: Sequence[Run], to: str, *, public: bool = False, model_repo: str | None = None) -> Iterator[str]:
-    """Each run to a tracker, or one as `OWNER/NAME` to the Hub; says of each, when it is done, where it is."""
+    """Push runs to a tracker, or one to the Hub as `OWNER/NAME`; yield where each is."""
     if "/" not in to:
         if public or model_repo:
             raise UsageError(
@@ -80,29 +78,29 @@ def push_runs(runs: Sequence[Run], to: str, *, public: bool = False, model_repo:
         check_trackers([to])
         for each in runs:
             push(each, to)
-            yield f"told {TRACKERS[to]} of {each.path}"
+            yield f"{each.path} is in {TRACKERS[to]}"
         return
     from markscheme.tracking.hub import propose_result, push_dataset
 
     if len(runs) > 1:
-        raise UsageError("a dataset holds one run; name just that run")
+        raise UsageError("a dataset holds one run; name only one")
     yield push_dataset(runs[0], to, public=public)
     if model_repo:
         yield propose_result(runs[0], model_repo, to)
 
 
 def push(run: Run, name: str) -> None:
-    """Tell a tracker of a run that is there."""
+    """Push a finished run to a tracker."""
     try:
         log_run(open_tracker(name, run), run)
     except MarkschemeError:
         raise
-    except Exception as error:  # whatever somebody else's client may raise
-        raise TrackingError(f"{TRACKERS[name]} did not take {run.path}: {first_line(error)}") from error
+    except Exception as error:  # a client may raise anything
+        raise TrackingError(f"{TRACKERS[name]} refused {run.path}: {first_line(error)}") from error
 
 
 def log_run(tracker: Tracker, run: Run) -> None:
-    """The figures, the table, the folder; then it is done."""
+    """Log the figures, the table and the folder."""
     from markscheme.reporting.results import result_lines
     from markscheme.reporting.summary import summarize
 
@@ -116,7 +114,7 @@ def log_run(tracker: Tracker, run: Run) -> None:
 
 
 def final_figures(summary: Summary) -> dict[str, float]:
-    """Every figure with its bounds, how many responses got each verdict, and what it took."""
+    """Return every figure with its bounds, the verdicts, and the usage."""
     import msgspec
 
     from markscheme.reporting.figures import figures_of
@@ -132,13 +130,13 @@ def final_figures(summary: Summary) -> dict[str, float]:
 
 
 def with_bounds(name: str, figure: Estimate) -> dict[str, float]:
-    """`accuracy`, `accuracy_low`, `accuracy_high`; nothing where it is undefined."""
+    """Return `accuracy`, `accuracy_low`, `accuracy_high`; nothing if undefined."""
     given = {name: figure.value, f"{name}_low": figure.low, f"{name}_high": figure.high}
     return {each.replace("@", "_at_"): value for each, value in given.items() if value is not None}
 
 
 def title(run: Run) -> str:
-    """What a tracker calls it: the run's folder, or of a series that of all its checkpoints."""
+    """Return the name of the record: the run folder, or of a series the folder of its checkpoints."""
     return (
         run.path.name
         if run.manifest.config.step is None
@@ -150,18 +148,18 @@ def identity(run: Run) -> str:
     """Stable for a run even if its folder moves, so pushing twice updates one record."""
     manifest = run.manifest
     facts: tuple[str, ...] = (manifest.started, manifest.benchmark, manifest.model, manifest.prompt_sha256)
-    if manifest.config.step is not None:  # all checkpoints of a series are one curve over steps
+    if manifest.config.step is not None:  # all checkpoints of a series are one curve
         facts = (run.path.absolute().parent.name, manifest.benchmark, manifest.prompt_sha256)
     return hashlib.sha256("\n".join(facts).encode()).hexdigest()[:16]
 
 
 def logged_options(run: Run) -> dict[str, Any]:
-    """What was asked and how, flat: the options that say something, the sampling, data and prompts by their hash."""
+    """Return the options that differ from their defaults, the sampling, and the hashes of data and prompts."""
     import msgspec
 
     manifest = run.manifest
     usual = {field.name: field.default for field in msgspec.structs.fields(manifest.config)}
-    given = {name: getattr(manifest.config, name) for name in usual}  # keys and headers are hidden there already
+    given = {name: getattr(manifest.config, name) for name in usual}  # secrets are hidden there already
     options = {name: value for name, value in given.items() if value != usual[name]}
     hashes = {f"data/{file.name}": file.sha256 for file in manifest.data}
     named = {
@@ -185,7 +183,7 @@ def _module(name: str) -> Any:
 
 
 def tracked(display: Quiet, names: str | Sequence[str], folder: Path) -> AbstractContextManager[Quiet]:
-    """Around a run: the display to ask with, which tells the named trackers too."""
+    """Return a context manager with a display that also logs to the named trackers."""
     if not names:
         return nullcontext(display)
     from markscheme.tracking.live import Tracked

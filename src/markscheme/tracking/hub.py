@@ -1,7 +1,7 @@
 """A run on the Hugging Face Hub: its folder as a dataset with a card, its score as an evaluation result of the model.
 
-`HF_TOKEN`, `HF_ENDPOINT` and the other settings of the client apply. A repository that is made is private unless asked
-otherwise: a run folder holds the questions and answers of a benchmark, and public ones end up in training data.
+The client's settings apply (`HF_TOKEN`, `HF_ENDPOINT` …). New repositories are private by default: a run folder holds the
+questions and answers of a benchmark, and public ones end up in training data.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ from markscheme.tracking import TrackingError
 if TYPE_CHECKING:
     from huggingface_hub import HfApi
 
-# What is of no use outside this machine, in the folders of judges too.
+# Files that are useless on other machines, also in the folders of judges.
 LEFT_BEHIND = [where + name for where in ("", "*/") for name in ("lock*", "*.lock", "reserve*", ".*")]
 
 
 def push_dataset(run: Run, repo: str, *, public: bool = False) -> str:
-    """Upload the run folder as a dataset of its own; returns its address."""
+    """Upload the run folder as a dataset; return its address."""
     summary = summarize(run)
     api, errors = _client()
     _check_secrets(run)
@@ -48,12 +48,12 @@ def push_dataset(run: Run, repo: str, *, public: bool = False) -> str:
             commit_message="Card",
         )
     except errors as error:
-        raise TrackingError(f"the Hub did not take {run.path} as {repo}: {first_line(error)}") from error
+        raise TrackingError(f"the Hub refused {run.path} as {repo}: {first_line(error)}") from error
     return str(made)
 
 
 def propose_result(run: Run, model: str, dataset: str | None = None) -> str:
-    """Propose the score to a model's repository as `.eval_results/…yaml`, in a pull request; returns its address."""
+    """Open a pull request that adds the score to a model's repository as `.eval_results/…yaml`; return its address."""
     from huggingface_hub import EvalResultEntry, eval_result_entries_to_yaml
 
     summary = summarize(run)
@@ -69,7 +69,7 @@ def propose_result(run: Run, model: str, dataset: str | None = None) -> str:
         date=run.manifest.ended or run.manifest.started or None,
         source_url=f"{api.endpoint}/datasets/{dataset}" if dataset else None,
         source_name="markscheme run" if dataset else None,
-        notes=f"{value_and_interval(summary.accuracy)[1]}; {summary.samples} samples a problem, protocol {summary.protocol}",
+        notes=f"{value_and_interval(summary.accuracy)[1]}; {summary.samples} samples per problem, protocol {summary.protocol}",
     )
     try:
         made = api.upload_file(
@@ -80,12 +80,12 @@ def propose_result(run: Run, model: str, dataset: str | None = None) -> str:
             create_pr=True,
         )
     except errors as error:
-        raise TrackingError(f"the Hub did not take the result for {model}: {first_line(error)}") from error
+        raise TrackingError(f"the Hub refused the result for {model}: {first_line(error)}") from error
     return str(made.pr_url or made.commit_url)
 
 
 def dataset_card(run: Run, summary: Summary) -> str:
-    """What the page of the dataset says, with the parts that its viewer can show."""
+    """Return the text of the dataset page, with the parts that its viewer shows."""
     marks = [f"marks/{protocol}.jsonl" for protocol in run.snapshot().protocols]
     parts = [
         ("responses", "responses*.jsonl"),
@@ -108,25 +108,25 @@ def dataset_card(run: Run, summary: Summary) -> str:
 
 
 def _check_secrets(run: Run) -> None:
-    """What is published cannot be taken back, and a file may hold a key that was not known when it was written."""
+    """Refuse a folder with a secret: a file may hold a key that was not known when it was written."""
     for file in run.path.rglob("*"):
         name = str(file.relative_to(run.path))
         if not file.is_file() or any(fnmatch(name, pattern) for pattern in LEFT_BEHIND):
             continue
         with file.open("rb") as lines:
             if any(redacted(line) != line for line in lines):
-                raise UsageError(f"{file} holds a key of your environment; take it out, then push again")
+                raise UsageError(f"{file} contains a key from your environment; remove it, then push again")
 
 
 def _source(run: Run) -> HubFile:
-    """The repository of the Hub whose problems these are."""
+    """Return the Hub repository of the benchmark's problems."""
     name = run.manifest.benchmark
     bench = find_benchmark(name)
     for source in bench.sources:
         hub = source.hub if isinstance(source.hub, tuple) else (source.hub,)
         if hub and source not in bench.pool_sources:
             return hub[0]
-    raise UsageError(f"the problems of {name} are not from the Hub, so it has no place for a result on them")
+    raise UsageError(f"the problems of {name} are not from the Hub, so a result cannot be proposed there")
 
 
 def _slug(text: str) -> str:
@@ -144,7 +144,7 @@ def _client() -> tuple[HfApi, tuple[type[Exception], ...]]:
     from huggingface_hub import HfApi, get_token
     from huggingface_hub.errors import HfHubHTTPError
 
-    remember([get_token() or ""])  # it may stand in the client's own file, and the Hub may repeat it
-    # The client's HTTP library is another one in each of its major versions.
+    remember([get_token() or ""])  # it may come from the client's own file, and the Hub may repeat it
+    # Each major version of the client uses another HTTP library.
     http = tuple(base for base in HfHubHTTPError.__mro__ if base.__name__ == "HTTPError")
     return HfApi(), (HfHubHTTPError, *http, OSError, ValueError, RuntimeError)

@@ -1,4 +1,4 @@
-"""Trackers told of a run while it goes on, from a thread of their own: a slow or failing one never holds up the asking."""
+"""Log to trackers during a run, from a thread each, so that a slow or failing one never holds up asking."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ EVERY = 5.0  # seconds between two points of a curve
 
 
 class Tracked(Quiet):
-    """A display that also tells trackers. Used around a run, it says at the end what went wrong, which costs nothing."""
+    """A display that also logs to trackers. Failures are reported at the end and cost nothing else."""
 
     def __init__(self, display: Quiet, names: Sequence[str], folder: Path) -> None:
         check_trackers(names)
@@ -32,7 +32,7 @@ class Tracked(Quiet):
         self._threads = {name: _TrackerThread(name, folder) for name in dict.fromkeys(names)}
 
     def show(self, live: Live) -> None:
-        """Each when its time has come."""
+        """Update the display and the trackers, each when it is due."""
         now = time.monotonic()
         if now >= self._next_show:
             self._display.show(live)
@@ -43,7 +43,6 @@ class Tracked(Quiet):
                 thread.points.put((live.done, live_figures(live)))
 
     def say(self, line: str) -> None:
-        """As the run says it."""
         self._display.say(line)
 
     def __enter__(self) -> Self:
@@ -55,7 +54,7 @@ class Tracked(Quiet):
 
     @contextmanager
     def telling(self) -> Iterator[Self]:
-        """The trackers' threads run; at the end they are told the figures, the responses and the folder."""
+        """Run the threads of the trackers; at the end log the figures, the responses and the folder."""
         for thread in self._threads.values():
             thread.start()
         try:
@@ -72,7 +71,7 @@ class Tracked(Quiet):
 
 
 def live_figures(live: Live) -> dict[str, float]:
-    """What a curve is made of."""
+    """Return the figures of a point of a curve."""
     mean, half = mean_so_far(live)
     figures: dict[str, float] = {"live/done": live.done, "live/errors": live.errors, "live/tokens": live.tokens}
     if mean is not None:
@@ -81,7 +80,7 @@ def live_figures(live: Live) -> dict[str, float]:
 
 
 class _TrackerThread(threading.Thread):
-    """One tracker and what it is still to be told."""
+    """One tracker and its queue."""
 
     def __init__(self, name: str, folder: Path) -> None:
         super().__init__(name=f"markscheme-{name}", daemon=True)
@@ -95,10 +94,10 @@ class _TrackerThread(threading.Thread):
             while (point := self.points.get()) is not None:
                 run = Run.open(self._folder)
                 tracker = tracker or open_tracker(self._tracker_name, run)
-                if run.manifest.config.step is None:  # else the axis is that of the training
+                if run.manifest.config.step is None:  # else the axis is the training step
                     tracker.log(*point)
             if (self._folder / "manifest.json").exists():
                 run = Run.open(self._folder)
                 log_run(tracker or open_tracker(self._tracker_name, run), run)
-        except Exception as error:  # noqa: BLE001 - whatever somebody else's client raises, the run goes on
+        except Exception as error:  # noqa: BLE001 - a client may raise anything, and the run goes on
             self.failure = error

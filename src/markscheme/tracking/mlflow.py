@@ -1,4 +1,4 @@
-"""MLflow. `MLFLOW_TRACKING_URI` and `MLFLOW_EXPERIMENT_NAME` say where to."""
+"""MLflow. `MLFLOW_TRACKING_URI` and `MLFLOW_EXPERIMENT_NAME` say where to log."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ TAG = "markscheme.run"
 
 
 class MlflowTracker(Tracker):
-    """A run of an experiment, found again by its tag."""
+    """A run of an MLflow experiment, found again by its tag."""
 
     def __init__(self, run: Run) -> None:
         self._client = mlflow.MlflowClient()
@@ -38,7 +38,7 @@ class MlflowTracker(Tracker):
             self._client.log_metric(self._id, _allowed(name), float(value), step=step)
 
     def table(self, columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
-        # What `log_table` writes, which would add to an earlier table instead of taking its place.
+        # The same as `log_table`, which would append to an earlier table instead of replacing it.
         content = {"columns": list(columns), "data": [list(row) for row in rows]}
         self._client.log_dict(self._id, content, "responses.json")
         made = '[{"path": "responses.json", "type": "table"}]'
@@ -52,7 +52,7 @@ class MlflowTracker(Tracker):
 
 
 def _allowed(name: str) -> str:
-    """MLflow takes letters, figures, and few signs."""
+    """Replace characters that MLflow does not allow in names."""
     return "".join(sign if sign.isalnum() or sign in "_-./ " else "_" for sign in name)
 
 

@@ -1,4 +1,4 @@
-"""TensorBoard event files, below `TENSORBOARD_LOGDIR` or `runs.tensorboard` beside the run folders."""
+"""TensorBoard event files, below `TENSORBOARD_LOGDIR` or in `runs.tensorboard` next to the run folders."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from tensorboard.summary.writer.event_file_writer import EventFileWriter
 from markscheme.runs.folder import Run
 from markscheme.tracking import Tracker, identity, logged_options, title
 
-SHOWN = 100  # responses in the text tab, which shows them all at once
+SHOWN = 100  # responses in the text tab, which has no pages
 
 
 class TensorboardTracker(Tracker):
-    """One folder of events a run; TensorBoard has no artefacts, so it is told where the run folder is."""
+    """One folder of events per run. TensorBoard has no artefacts, so it gets the path of the run folder."""
 
     def __init__(self, run: Run) -> None:
         home = Path(os.environ.get("TENSORBOARD_LOGDIR", f"{run.path.parent}.tensorboard"))

@@ -1,4 +1,4 @@
-"""Trackio, which speaks the language of Weights & Biases; `TRACKIO_DIR` and `TRACKIO_SPACE_ID` say where to."""
+"""Trackio, which has the interface of Weights & Biases. `TRACKIO_DIR` and `TRACKIO_SPACE_ID` say where to log."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from markscheme.tracking.wandb_calls import WandbCalls
 
 
 def create(run: Run) -> WandbCalls:
-    """Begin, or go on with the run of the same name."""
+    """Start or continue the run of this name."""
     begun = trackio.init(
         project=os.environ.get("TRACKIO_PROJECT", PROJECT),
         name=f"{title(run)}-{identity(run)[:6]}",

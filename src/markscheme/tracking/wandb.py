@@ -1,4 +1,4 @@
-"""Weights & Biases. `WANDB_MODE=offline`, `WANDB_PROJECT` and the rest are its client's business."""
+"""Weights & Biases. Its client has its own settings: `WANDB_MODE=offline`, `WANDB_PROJECT` …."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from markscheme.tracking.wandb_calls import WandbCalls
 
 
 def create(run: Run) -> WandbCalls:
-    """Begin, or go on with the run of the same id."""
+    """Start or continue the run of this id."""
     begun = wandb.init(
         project=os.environ.get("WANDB_PROJECT", PROJECT),
         id=identity(run),
@@ -21,7 +21,7 @@ def create(run: Run) -> WandbCalls:
         group=run.manifest.benchmark,
         tags=[run.manifest.benchmark, run.manifest.protocol],
         config=logged_options(run),
-        # Else the client sends the command line as it was typed, and with it a key in `--extra-field note=$KEY`.
+        # Else the client sends the command line, which may contain a key (`--extra-field note=$KEY`).
         settings=wandb.Settings(x_disable_meta=True),
     )
     return WandbCalls(wandb, begun, run)

@@ -1,4 +1,4 @@
-"""The calls that Weights & Biases and Trackio have in common."""
+"""The calls that Weights & Biases and Trackio share."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from markscheme.tracking import Tracker, identity, title
 
 
 class WandbCalls(Tracker):
-    """A client's module and the run that it has begun."""
+    """A client's module and its run."""
 
     def __init__(self, client: Any, begun: Any, run: Run) -> None:
         self._client, self._run = client, begun
@@ -19,7 +19,7 @@ class WandbCalls(Tracker):
         self._axis = "responses_there" if run.manifest.config.step is None else "training_step"
 
     def log(self, step: int, figures: Mapping[str, float]) -> None:
-        """Its own steps only ever grow, also when a run is pushed again, so ours is a figure."""
+        """Log the step as a figure: the client's own steps must grow, also when a run is pushed again."""
         self._run.log({**figures, self._axis: step})
 
     def table(self, columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
@@ -27,7 +27,7 @@ class WandbCalls(Tracker):
         self._run.log({"responses": table})
 
     def artefact(self, folder: Path) -> None:
-        """A version of an artefact that has the run's name."""
+        """Log a version of an artefact with the run's name."""
         artefact = self._client.Artifact(self._name, type="markscheme-run")
         artefact.add_dir(str(folder))
         self._run.log_artifact(artefact)

@@ -1,4 +1,4 @@
-"""A model's opinion on responses that are there: how it is asked (`templates`), whom, and what is made of its replies."""
+"""A model's verdict on existing responses: the question (`templates`), the asking and the votes."""
 
 from markscheme.running.judges.judging import Judged, JudgeOptions, judge_file, judge_run
 

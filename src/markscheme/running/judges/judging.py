@@ -1,9 +1,8 @@
-"""`markscheme judge`: a model is asked about responses of a run, and its opinion becomes one more protocol of that run.
+"""`markscheme judge`: ask a model about responses of a run; its verdicts become one more protocol of that run.
 
-The asking is a run of its own in `RUN/judges/NAME`: a problem is a question about one response, a sample is a vote. So it
-is resumed, budgeted, priced, viewed and kept like any other run. The marks under `judge:NAME` are made from it at the end,
-by content: a response that has changed since is not what the judge saw, and gets none. A file of labelled responses is
-judged the same way, in `FILE.judges/NAME`, so that the judge can be measured.
+The asking is a run in `RUN/judges/NAME`: a problem is a question about one response, a sample is a vote. It is resumed,
+budgeted, priced and viewed like any other run. The marks under `judge:NAME` are made from it by content, so a response that
+has changed since gets none. A file of labelled responses is judged in `FILE.judges/NAME`, to measure the judge.
 """
 
 from __future__ import annotations
@@ -39,13 +38,13 @@ from markscheme.types import Mark, Problem, Question, Response, Verdict
 
 
 class JudgeOptions(msgspec.Struct, frozen=True, kw_only=True):
-    """What a judge is asked about, and how; who it is and how it is reached says a `RunConfig`."""
+    """Which responses a judge is asked about, and how. A `RunConfig` says which model it is."""
 
     name: str = ""
-    template: str = ""  # its name or path (default: the template this judge was asked with before, else `strict`)
-    which: str = "open"  # all responses, or only those that are open or disputed
+    template: str = ""  # its name or path (default: the judge's previous template, else `strict`)
+    which: str = "open"  # `all`, or `open`: only open or disputed responses
     share: float | None = None  # a random share of all responses, by the config's seed
-    swap: bool = False  # ask each question in both orders; an opinion counts only if it is the same in both
+    swap: bool = False  # ask in both orders; a verdict counts only if both agree
 
     def __post_init__(self) -> None:
         if self.which not in ("open", "all"):
@@ -57,17 +56,17 @@ class JudgeOptions(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Judged(NamedTuple):
-    """What came of it."""
+    """The result of asking a judge."""
 
-    run: Run  # the judge's own run; its manifest says how the asking ended
+    run: Run  # the judge's own run
     label: str
-    asked: int  # responses that the judge was asked about, now and before
-    verdicts: Counter[Verdict]  # its opinions; `unmarkable` is undecided
-    nothing_to_show: int  # responses that were chosen but hold nothing that a judge could be shown
+    asked: int  # responses that the judge was asked about so far
+    verdicts: Counter[Verdict]  # `unmarkable` is undecided
+    nothing_to_show: int  # chosen responses without anything to show a judge
     template: JudgeTemplate
 
     def with_opinions(self, marks: list[Mark]) -> Judged:
-        """A copy that counts its opinions, once they are known."""
+        """Return a copy with the counts of these verdicts."""
         return self._replace(asked=len(marks), verdicts=Counter(mark.verdict for mark in marks))
 
 
@@ -81,7 +80,7 @@ class Case(NamedTuple):
 
 
 def judge_run(run: Run, options: JudgeOptions, config: Mapping[str, object], display: Display | None = None) -> Judged:
-    """Ask what is not asked yet, and keep the opinions as marks of `judge:NAME`; `config` is as for a run, samples votes."""
+    """Ask what is not asked yet, and save the verdicts as marks of `judge:NAME`. `config` is as for a run; samples are votes."""
     snapshot = run.snapshot()
     seed = make_config(**{**config, "benchmark": "judge"}).seed
     chosen = (case for _, case in _cases(snapshot, _chosen(snapshot, options, seed)))
@@ -103,7 +102,7 @@ def judge_run(run: Run, options: JudgeOptions, config: Mapping[str, object], dis
 def judge_file(
     file: Path, options: JudgeOptions, config: Mapping[str, object], display: Display | None = None
 ) -> Judged:
-    """Ask about every labelled response of a file; the opinions stand beside it, by content."""
+    """Ask about every labelled response of a file, and save the verdicts next to it."""
     cases = []
     for each in filter(None, labelled_file(file)):
         mark = mark_response(each.response, each.problem)
@@ -122,7 +121,7 @@ def judge_file(
 def _ask(
     judges: Path, cases: Iterable[Case], options: JudgeOptions, config: Mapping[str, object], display: Display | None
 ) -> Judged | None:
-    """Ask a judge what it has not been asked yet; None where there is nothing to ask and never was."""
+    """Ask a judge what it has not been asked yet; return None if there never was anything to ask."""
     model = str(config.get("model", ""))
     name = options.name or re.sub(r"[^A-Za-z0-9.-]+", "-", hide_spec(model).rpartition("/")[2]).strip("-.")
     if not re.fullmatch(r"[A-Za-z0-9_-][A-Za-z0-9._-]{0,60}", name):
@@ -158,7 +157,7 @@ def _ask(
 
 
 def _chosen(snapshot: Snapshot, options: JudgeOptions, seed: int) -> Mask:
-    """The rows that a judge is asked about: answers that are open or disputed, all, or a random share."""
+    """Return the rows to ask about: open or disputed responses, all, or a random share."""
     answered = snapshot.arrived & ~snapshot.failed
     if options.share is not None:
         rows = zip(snapshot.problem.tolist(), snapshot.sample.tolist(), strict=True)
@@ -175,7 +174,7 @@ def _chosen(snapshot: Snapshot, options: JudgeOptions, seed: int) -> Mask:
 
 
 def _cases(snapshot: Snapshot, rows: Mask) -> Iterator[tuple[int, Case]]:
-    """The responses of these rows, with what the run's own protocol makes of them."""
+    """Return the responses of these rows with the run's own verdict."""
     assert snapshot.manifest is not None
     protocol = snapshot.manifest.protocol.partition("@")[0]
     problems = [each.problem for each in snapshot.questions()]
@@ -188,14 +187,14 @@ def _cases(snapshot: Snapshot, rows: Mask) -> Iterator[tuple[int, Case]]:
 
 
 def _questions_about(case: Case, template: JudgeTemplate, *, swap: bool) -> list[Question]:
-    """What a judge is asked about a response: in one order or in both; nothing where there is nothing to show."""
+    """Return the question about a response, in one order or in both; nothing if there is nothing to show."""
     orders = (False, True) if swap else (False,)
     made = (template.question(case.problem, case.response, case.answer, swap=order, kind=case.kind) for order in orders)
     return [one for one in made if one is not None]
 
 
 def _go_on(judge: Run, questions: Mapping[str, Question], config: Mapping[str, object], display: Display | None) -> Run:
-    """Add what has not been asked yet to the judge's own run, and ask it. Killed in between, the next call mends it."""
+    """Add new questions to the judge's run and ask them. If it is killed in between, the next call repairs it."""
     with RunLock(judge.path):
         there = {each.problem.key: each for each in judge.questions()}
         every = [*there.values(), *(each for key, each in questions.items() if key not in there)]
@@ -209,7 +208,7 @@ def _go_on(judge: Run, questions: Mapping[str, Question], config: Mapping[str, o
 
 
 def _opinions(asked: Judged, cases: Iterable[tuple[int, Case]]) -> Iterator[tuple[int, Mark]]:
-    """A mark for every response that the judge has been asked about and has given all its votes on."""
+    """Yield a mark for every response that has all its votes."""
     votes: dict[str, Counter[Verdict]] = {}
     for mark in asked.run.marks("judge-reply"):
         votes.setdefault(mark.key, Counter())[mark.verdict] += 1
@@ -225,13 +224,13 @@ def _opinions(asked: Judged, cases: Iterable[tuple[int, Case]]) -> Iterator[tupl
 
 
 def _majority(votes: Counter[Verdict], of: int) -> Verdict:
-    """More than half of all votes say the same, or it is undecided."""
+    """Return the verdict of more than half of all votes, else undecided."""
     agreed = (verdict for verdict in (Verdict.CORRECT, Verdict.WRONG) if 2 * votes[verdict] > of)
     return next(agreed, Verdict.UNMARKABLE)
 
 
 def _why(asked: list[Counter[Verdict]]) -> str:
-    """`2 of 3 votes for right, 1 for wrong; swapped 3 …`."""
+    """Return the votes in words: `2 of 3 votes for right, 1 for wrong; swapped 3 …`."""
     counts = [
         f"{votes.total()} votes: {votes[Verdict.CORRECT]} right, {votes[Verdict.WRONG]} wrong, "
         f"{votes[Verdict.NO_ANSWER] + votes[Verdict.TRUNCATED]} undecided"
