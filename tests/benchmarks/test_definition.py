@@ -56,7 +56,7 @@ def test_own_benchmark_when_it_has_choices_then_they_are_asked_and_the_gold_is_a
 def test_own_benchmark_when_it_is_like_another_then_the_column_that_its_rows_lack_is_named(mine):
     file = mine('summary = "mine"', 'like = "aqua"')
     with pytest.raises(
-        DataError, match=r"row 1: there is no column `question`, which is taken over from aqua"
+        DataError, match=r"row 1: there is no column `question`, which is inherited from aqua"
     ) as caught:
         list(benchmark(file).problems)
     assert "there are Frage, a, b, c, Lösung" in str(caught.value)
@@ -88,7 +88,7 @@ def test_own_benchmark_when_it_lies_elsewhere_then_its_data_is_found_beside_it(m
         ('summary = "mine"', 'evaluate = ["tset"]', "line 1: there is no [data.tset]; there are test"),
         ("[fields]", '[columns]\nx = "number"\n[fields]', "line 8: there is no kind of column 'number'"),
         ("[fields]", '[fewshot]\npool = "train"\n[fields]', "line 8: there is no [data.train]"),
-        ("[fields]", '[fewshot]\npool = "test"\n[fields]', "line 4: nothing is asked: add [data.test]"),
+        ("[fields]", '[fewshot]\npool = "test"\n[fields]', "line 4: there is nothing to ask: add [data.test]"),
         ("[fields]", "[fewshot]\ncount = 2\n[fields]", "line 7: `pool` is missing"),
         ("[data.test]", '[data]\ntrain = "math:tarin"\n[data.test]', "line 5: math has no data file 'tarin'"),
     ],
@@ -106,8 +106,8 @@ def test_own_benchmark_when_it_has_a_mistake_then_one_sentence_with_line_and_rem
     ("old", "new", "said"),
     [
         ('statement = "Frage"', 'statement = "Fragen"', "row 1, is not a problem of mine: no field Fragen"),
-        ('"letter of Lösung"', '"letter of topic"', "row 1: topic, 'parity', is none of the choices"),
-        ('choices = ["a", "b", "c"]', 'choices = ["a"]', "1 choices, where 2 to 26 belong"),
+        ('"letter of Lösung"', '"letter of topic"', "row 1: topic, 'parity', is not one of the choices"),
+        ('choices = ["a", "b", "c"]', 'choices = ["a"]', "1 choices, and a question has 2 to 26"),
         ('file = "mine.csv"', 'file = "yours.csv"', "yours.csv cannot be read"),
     ],
 )

@@ -71,7 +71,7 @@ def test_suspects_when_models_agree_on_another_answer_then_the_problem_is_named(
     assert (found.problem, found.gold, found.answer, found.agree, found.models) == ("a", "5", "4", 4, 4)
     assert ms.suspects("runs", least=5) == []
     assert main(["errata", "suspects", "runs"]) == 0
-    assert "not the gold" in capsys.readouterr().out
+    assert "other than the gold" in capsys.readouterr().out
 
 
 def test_suspects_when_one_model_was_run_often_then_it_is_one_witness(asked):

@@ -62,8 +62,8 @@ def test_dataset_when_its_data_is_not_here_then_the_command_that_fetches_it_is_n
 @pytest.mark.parametrize(
     ("name", "content", "said"),
     [
-        ("hf/someone/squares/cubes", EVAL, "name one of them: hf/someone/squares/squares"),
-        ("hf/someone/squares", "tasks: 4", "names no task"),
+        ("hf/someone/squares/cubes", EVAL, "choose one of hf/someone/squares/squares"),
+        ("hf/someone/squares", "tasks: 4", "has no task"),
         ("hf/someone/squares", "tasks: [", "cannot be read"),
         ("hf/someone/squares", EVAL.replace("target: answer", "target: 'literal:yes'"), "not a gold answer"),
         ("hf/nobody/nothing", EVAL, "eval.yaml of nobody/nothing"),

@@ -122,7 +122,7 @@ REFUSED = {
         numbered([1, 2]),
         "'1' is B ('x') by place from 0 or A ('w') by place from 1",
     ),
-    "letters and places": (numbered(["A", "1", "B"]), "row 2: answer, '1', is none of the choices by letter"),
+    "letters and places": (numbered(["A", "1", "B"]), "row 2: answer, '1', is not one of the choices by letter"),
     "two columns that differ": (
         [{**MMLU_PRO, "answer_index": 4}],
         "`answer` and `answer_index` name different choices",
@@ -132,19 +132,20 @@ REFUSED = {
     "SVAMP": ([{"Body": "Ann has 3.", "Question": Q, "Answer": 7.0}], "`Body` may be part of the question"),
     "two questions": ([{"problem": "a", "question": "b", "answer": "7"}], "`question` and `problem` differ in row 1"),
     "two golds": ([{"problem": Q, "answer": "7", "final_answer": "8"}], "`answer` and `final_answer` differ in row 1"),
-    "some with ####": (rows_of("x #### 7", "8", problem=Q), "row 1 has `####` in `answer` and row 2 has not"),
-    "worked solutions": ([{"question": Q, "answer": LONG}], "`answer` holds worked solutions"),
-    "solutions without a box": ([{"problem": Q, "solution": "We add and get 7."}], "no row marks its answer in it"),
+    "some with ####": (rows_of("x #### 7", "8", problem=Q), "row 1 has `####` in `answer` and row 2 does not"),
+    "worked solutions": ([{"question": Q, "answer": LONG}], "`answer` has worked solutions instead of answers"),
+    "solutions without a box": ([{"problem": Q, "solution": "We add and get 7."}], "no row marks its answer"),
     "several answers": ([{"question": Q, "final_answer": ["1", "2"]}], "`final_answer` is a list, of 2 in row 1"),
     "two boxes": (
         rows_of("\\boxed{2} or \\boxed{3}", "\\boxed{4}", column="solution", problem=Q),
         "row 1 has `\\boxed` several times in `solution`",
     ),
-    "StrategyQA": (rows_of(True, False, question=Q), "`answer` is true or false, in row 1"),
-    "TheoremQA": (rows_of("7", True, Question=Q, column="Answer"), "`Answer` is true or false, in row 2"),
+    "gold in an object": ([{"question": Q, "ground_truth": {"yes": 1}}], "`ground_truth` is an object in row 1"),
+    "StrategyQA": (rows_of(True, False, question=Q), "`answer` is true or false in row 1"),
+    "TheoremQA": (rows_of("7", True, Question=Q, column="Answer"), "`Answer` is true or false in row 2"),
     "Orca-Math": (
         rows_of("If she is fifth, then four people have crossed the line before her.", "60", question=Q),
-        "`answer` holds worked solutions",
+        "`answer` has worked solutions instead of answers",
     ),
     "Alpaca": (
         [{"instruction": "Add.", "input": "2 and 3", "answer": "5"}],
@@ -229,7 +230,7 @@ def test_data_verify_when_a_file_is_odd_then_a_sample_and_every_oddity_are_shown
     assert "understood as statement = question; gold = answer; id = position" in shown
     assert "problem 0000: gold 1 (number) to 'What is 0 + 1?'" in shown
     assert "problem 0030: gold 5, and problem 0003 asks the same with 4" in shown
-    assert "problem 0031: gold 'proof' is words, where nearly all are number" in shown
+    assert "problem 0031: gold 'proof' is words, and nearly all others are number" in shown
 
 
 def test_data_verify_when_a_gold_is_the_text_of_two_choices_then_it_is_shown(tmp_path, capsys):
@@ -249,9 +250,9 @@ def test_chat_when_it_has_one_system_message_then_both_are_sent_as_they_are(tmp_
 @pytest.mark.parametrize(
     ("statement", "value", "said"),
     [
-        ("{prompt}", CHAT, "an item of prompt is an object, where text or a number belongs"),
-        ("prompt", CHAT, "the statement is a list, where text or a number belongs"),
-        ("prompt", {"a": 1}, "the statement is an object, where text or a number belongs"),
+        ("{prompt}", CHAT, "an item of prompt is an object instead of text or a number"),
+        ("prompt", CHAT, "the statement is a list instead of text or a number"),
+        ("prompt", {"a": 1}, "the statement is an object instead of text or a number"),
         ("user message of prompt", [*CHAT, {"role": "assistant", "content": "42"}, *CHAT], "several turns"),
         ("user message of prompt", [{"role": "user", "content": [{"type": "image"}]}], "something that is not text"),
         ("user message of prompt", ["a"], "is not a list of messages"),
@@ -291,7 +292,7 @@ def test_file_when_packed_then_read_and_when_damaged_then_told(tmp_path, suffix)
     bench = benchmark(file)
     assert (bench.name, bench.problems[0].gold) == ("mine", "2")
     file.write_bytes(b"not packed")
-    with pytest.raises(DataError, match="cannot be unpacked"):
+    with pytest.raises(DataError, match="cannot be decompressed"):
         list(benchmark(file).problems)
 
 

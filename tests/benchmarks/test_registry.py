@@ -195,5 +195,5 @@ def test_file_when_it_has_choices_then_they_are_asked_for_the_letter(tmp_path, n
 
 def test_file_when_its_answer_is_no_choice_then_says_so(tmp_path):
     (tmp_path / "a.csv").write_text("question,A,B,answer\nWhich is prime?,21,23,C\n")
-    with pytest.raises(DataError, match="row 1: answer, 'C', is none of the choices"):
+    with pytest.raises(DataError, match="row 1: answer, 'C', is not one of the choices"):
         list(benchmark(tmp_path / "a.csv").problems)

@@ -76,4 +76,4 @@ def test_copy_when_into_a_nanochat_checkout_then_its_own_tasks_go_to_the_script_
     assert "nanochat itself: -i sft -a ARC-Easy|MMLU --new-flag" in door(
         *typed, "-a", "ARC-Easy|MMLU", "--new-flag", cwd=tmp_path
     ).stdout  # fmt: skip
-    assert "ask for such tasks without ours" in door(*typed, "-a", "ARC-Easy|AIME-2024", cwd=tmp_path, code=2).stderr
+    assert "without these tasks" in door(*typed, "-a", "ARC-Easy|AIME-2024", cwd=tmp_path, code=2).stderr

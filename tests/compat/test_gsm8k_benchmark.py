@@ -172,7 +172,7 @@ def test_scripts_when_a_model_is_asked_twice_then_nothing_is_asked_again_and_the
 @pytest.mark.parametrize(
     ("row", "says"),
     [
-        ({"question_id": "0000", "question": "Another one?", "answer": "#### 30"}, "is to another question than 0000"),
+        ({"question_id": "0000", "question": "Another one?", "answer": "#### 30"}, "has another question than 0000"),
         ({"question_id": "0009", "answer": "#### 30"}, "there is no task '0009'"),
         ({"answer": "#### 30"}, "has no question_id"),
     ],

@@ -102,3 +102,27 @@ def test_file_when_it_is_a_device_or_a_pipe_then_one_sentence_at_once(tmp_path, 
     os.mkfifo(file) if kind == "pipe" else file.symlink_to("/dev/zero")
     with pytest.raises(DataError, match="a pipe or a device"):
         read_rows(file)
+
+
+ROW = {"question": "1 + 1?", "answer": 2}
+
+
+@pytest.mark.parametrize(
+    ("content", "rows"),
+    [
+        ({"examples": [ROW, ROW]}, [ROW, ROW]),
+        ({"version": 1, "data": [ROW], "tags": ["a"]}, [ROW]),
+        ([ROW], [ROW]),
+        ({"easy": [ROW], "hard": [ROW]}, "2 lists of objects: easy, hard"),
+        ({"accuracy": 0.5}, "0 lists of objects"),
+        ([1, 2], "not a JSON array of objects"),
+    ],
+)
+def test_json_document_when_read_then_its_one_list_of_rows_or_a_refusal(tmp_path, content, rows):
+    file = tmp_path / "a.json"
+    file.write_text(json.dumps(content, indent=2))
+    if isinstance(rows, list):
+        assert list(read_rows(file)) == rows
+    else:
+        with pytest.raises(DataError, match=rows):
+            read_rows(file)

@@ -73,6 +73,16 @@ def test_archive_when_a_response_in_it_was_altered_then_verify_says_so(packed, t
     assert main(["verify", str(tmp_path / "other.msz")]) == 1
 
 
+def test_archive_when_any_byte_of_it_is_damaged_then_one_sentence_or_nothing_was_lost(packed, tmp_path, capsys):
+    whole = packed.read_bytes()
+    for number in range(20):
+        file = tmp_path / f"{number}.msz"
+        at = 40 + number * (len(whole) - 50) // 20
+        file.write_bytes(whole[:at] + bytes([whole[at] ^ 1 << number % 8]) + whole[at + 1 :])
+        assert main(["verify", str(file), "--workers", "1"]) in (0, 1)
+        assert "Traceback" not in capsys.readouterr().err
+
+
 HOSTILE = [
     "../out.jsonl",
     "/etc/out.json",

@@ -14,6 +14,7 @@ import pytest
 import markscheme as ms
 from markscheme.cli import main
 from markscheme.reporting.verifying import verify_run
+from markscheme.runs.adjudications import Adjudication, content_of, labels_journal
 from markscheme.runs.digests import altered
 from markscheme.runs.folder import Run
 
@@ -164,6 +165,17 @@ def test_verify_when_a_run_is_untouched_copied_grown_resumed_or_marked_again_the
     capsys.readouterr()
     assert main(["verify", str(folder)]) == 0
     assert "24 of 24 come out again" in capsys.readouterr().out
+
+
+def test_verify_when_people_labelled_responses_after_the_run_then_it_holds(ended, tmp_path):
+    folder = tmp_path / "run"
+    shutil.copytree(ended, folder)
+    adjudication = Adjudication(Run.open(folder).snapshot())
+    with labels_journal(folder, "ada") as journal:
+        for at in range(3):
+            _, response = adjudication.shown(at)
+            journal.write([adjudication.label(at, content_of(response), "wrong", "ada")])
+    holds(folder)
 
 
 def test_resume_when_a_kept_response_was_altered_before_then_the_folder_still_does_not_match(ended, tmp_path):

@@ -1,4 +1,4 @@
-"""What is asked: the benchmarks, their problems and prompts. Each is one small file in `shipped/`, or one's own."""
+"""Benchmarks: their problems, prompts and defaults. Each is one small file, in `shipped/` or the user's own."""
 
 from markscheme.benchmarks.benchmark import Benchmark
 from markscheme.benchmarks.registry import benchmark, benchmarks, expand, with_examples

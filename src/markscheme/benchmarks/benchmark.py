@@ -1,7 +1,4 @@
-"""What a benchmark is: problems, the ways to ask them, and the defaults.
-
-Problems are made from their rows when they are asked for; a bad row names its file and line.
-"""
+"""A benchmark: problems, prompts and defaults. Problems are made from rows on demand; a bad row names its file and line."""
 
 from __future__ import annotations
 
@@ -42,62 +39,62 @@ class Benchmark:
     protocol: str = "math"
     summary: str = ""
     pool: Sequence[Problem] | None = None
-    """Where worked examples are drawn from: never the evaluated split."""
+    """The source of worked examples, never the evaluated split."""
     fewshot: int = 0
-    """Worked examples in the prompt unless the user says otherwise."""
+    """Default number of worked examples in the prompt."""
     disjoint: bool = False
-    """It was checked for the pinned rows that no question of the pool is evaluated: it need not be checked again."""
+    """For the pinned rows it was checked that no question of the pool is evaluated."""
     sampling: Sampling = field(default_factory=Sampling)
-    """How to sample where the user says nothing."""
+    """Default sampling."""
     tools: tuple[str, ...] = ()
-    """What the model may call where the user says nothing."""
+    """Tools that the model may call by default."""
     definition: Definition | None = None
     reading: str = ""
-    """What was inferred from the rows, for the user to check; empty where the benchmark states everything."""
+    """What was inferred from the rows, for the user to check; empty if the benchmark states everything."""
 
     def __repr__(self) -> str:
-        prompts, summary = ", ".join(self.templates), self.summary or "problems of one's own"
+        prompts, summary = ", ".join(self.templates), self.summary or "your own problems"
         read = f"; {self.reading}" * bool(self.reading)
         return f"Benchmark({self.name!r}): {summary}; prompts {prompts}; protocol {self.protocol}{read}"
 
     @property
     def files(self) -> tuple[DataFile, ...]:
-        """The data files the problems came from, with their hashes."""
+        """The data files of the problems, with their hashes."""
         return self.problems.files if isinstance(self.problems, DataProblems) else ()
 
     @property
     def pool_files(self) -> tuple[DataFile, ...]:
-        """The data files the few-shot pool came from."""
+        """The data files of the few-shot pool."""
         return self.pool.files if isinstance(self.pool, DataProblems) else ()
 
     @property
     def sources(self) -> tuple[Source, ...]:
-        """The files it is made of, the few-shot pool's included."""
+        """The files of the problems and the few-shot pool."""
         if self.definition is not None and self.definition.name == self.name:
             return tuple(self.definition.data.values())
         kept = (each for each in (self.problems, self.pool) if isinstance(each, DataProblems))
         return tuple(source for each in kept for source in each.sources.values())
 
     def rows(self) -> Iterator[Row]:
-        """The rows of its data, in their canonical form."""
+        """Yield the rows of the data in canonical form."""
         return self.problems.rows() if isinstance(self.problems, DataProblems) else iter(())
 
     def pool_rows(self) -> Iterator[Row]:
-        """The rows of its few-shot pool, in their canonical form."""
+        """Yield the rows of the few-shot pool in canonical form."""
         return self.pool.rows() if isinstance(self.pool, DataProblems) else iter(())
 
     @property
     def pool_sources(self) -> tuple[Source, ...]:
-        """The files of its few-shot pool alone."""
+        """The files of the few-shot pool alone."""
         return tuple(self.pool.sources.values()) if isinstance(self.pool, DataProblems) else ()
 
     def make_problem(self, index: int, row: Row) -> Problem:
-        """A row in the form of its data as a problem; `ValueError`, `KeyError` or `TypeError` if it is none."""
+        """Make a problem of a row; `ValueError`, `KeyError` or `TypeError` if that is impossible."""
         assert self.definition is not None
         return ProblemMaker(self.definition.fields, self.definition.protocol)(index, row)
 
     def template(self, variant: str | None) -> Template:
-        """A prompt variant by name, or a prompt of one's own with `{statement}` in it; `None` is the default."""
+        """Return a prompt variant by name, or a text with `{statement}` as a prompt; `None` is the default."""
         if variant is None:
             return next(iter(self.templates.values()))
         if "{" in variant:
@@ -121,9 +118,9 @@ class Benchmark:
         system_prompt: str | None = None,
         then: tuple[str, ...] = (),
     ) -> list[Question]:
-        """The problems with the prompts really sent; with `limit_seed`, `limit` of them drawn at random, in order.
+        """Return the problems with their prompts; with `limit_seed`, a random sample of `limit` problems, in order.
 
-        `strata` is a label for each problem of the benchmark: as large a part of each is drawn.
+        `strata` gives a label for each problem; the sample then takes the same share of each stratum.
         """
         template = self.template(variant)
         if system_prompt is not None:
@@ -136,7 +133,7 @@ class Benchmark:
         return [Question(problem=problem, prompt=prompt) for problem, prompt in zip(asked, prompts, strict=True)]
 
     def default_sampling(self, variant: str | None) -> Sampling:
-        """How to sample with this prompt where the user says nothing."""
+        """Return the default sampling for a prompt."""
         stop = self.template(variant).stop
         return msgspec.structs.replace(self.sampling, stop=stop) if stop else self.sampling
 
@@ -156,7 +153,7 @@ class Benchmark:
 
 
 class DataProblems(LazySequence[Problem]):
-    """The problems of some data files of a benchmark. Files are read on first use, problems made one by one."""
+    """The problems of some data files of a benchmark, read on first use."""
 
     def __init__(
         self,
@@ -175,7 +172,7 @@ class DataProblems(LazySequence[Problem]):
 
     @cached_property
     def files(self) -> tuple[DataFile, ...]:
-        """What was read, with its hashes."""
+        """The files with their hashes."""
         return tuple(rows.describe() for rows in self._rows.values())
 
     @cached_property
@@ -187,7 +184,6 @@ class DataProblems(LazySequence[Problem]):
         return [(part, index) for part, rows in self._rows.items() for index in range(len(rows))]
 
     def rows(self) -> Iterator[Row]:
-        """Every row, in its canonical form."""
         return (row for rows in self._rows.values() for row in rows)
 
     def _open(self, source: Source) -> SourceRows:
@@ -220,7 +216,7 @@ class DataProblems(LazySequence[Problem]):
             raise DataError(f"{rows.path}, row {index + 1}, is not a problem of {self._name}: {error}") from None
 
     def _with_distinct_key(self, problem: Problem) -> Problem:
-        """A problem that really stands twice in the data is asked twice: the second copy's key gets `-2`."""
+        """Give the second copy of a problem the key `-2`: what is in the data twice is asked twice."""
         self._seen[problem.key] += 1
         copies = self._seen[problem.key]
         return problem if copies == 1 else msgspec.structs.replace(problem, key=f"{problem.key}-{copies}")
@@ -237,7 +233,7 @@ def _some(
 
 
 def _from_each(strata: Sequence[str], limit: int, luck: random.Random) -> list[int]:
-    """As large a part of each stratum, to a whole problem; what is left over goes to those that lack most."""
+    """Draw the same share of each stratum. The remainder goes to the strata that lost most by rounding."""
     members: dict[str, list[int]] = {}
     for index, label in enumerate(strata):
         members.setdefault(label, []).append(index)

@@ -1,7 +1,7 @@
-"""The choices of a question, in the forms that data sets give them, and the ways in which an answer names one.
+"""The choices of a question in the forms that datasets use, and the ways in which an answer names one.
 
-The way is settled once for a whole file (`settle`): `2` beside `["2", "3", "12", "0"]` is the first choice by its text, the
-second by its place from 1 and the third by its place from 0, and no single row can say which.
+The way is settled once for a whole file (`settle`), because one row cannot decide: with the choices `["2", "3", "12", "0"]`
+the answer `2` is the first by text, the second by place from 1 and the third by place from 0.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-# How an answer may name its choice. Where choices carry labels of their own, `letter` means those.
+# How an answer may name its choice. If the choices have labels of their own, `letter` means those.
 WAYS = ("letter", "text", "place from 0", "place from 1")
 
 MOST = len(string.ascii_uppercase)
@@ -26,13 +26,13 @@ _TEXT_KEYS, _LABEL_KEYS = ("text", "content", "value"), ("label", "key", "id")
 
 
 class Choices(list[str]):
-    """The texts, A first, and the labels that the data gives them, if it does."""
+    """The texts, A first, and their labels if the data has any."""
 
     labels: tuple[str, ...] = ()
 
 
 def choices_of(values: Sequence[Any]) -> Choices:
-    """From one field that holds them all, or from a field each; letters that are written before the texts are taken off."""
+    """Make choices of one field with all of them, or of one field each. Letters before the texts are removed."""
     given = _listed(values[0]) if len(values) == 1 else list(values)
     while given and given[-1] in (None, ""):  # a column E that most rows leave empty
         given.pop()
@@ -48,22 +48,25 @@ def choices_of(values: Sequence[Any]) -> Choices:
     if all(label and label[1].upper() == letter for label, letter in zip(found, string.ascii_uppercase, strict=False)):
         made[:] = [text[label.end() :] for text, label in zip(made, found, strict=True) if label]
     if not 2 <= len(made) <= MOST:
-        raise ValueError(f"{len(made)} choices, where 2 to {MOST} belong")
+        raise ValueError(
+            f"{len(made)} choices, and a question has 2 to {MOST}; if each has a column of its own, name them in [fields] "
+            'as in choices = ["A", "B"]'
+        )
     return made
 
 
 def shuffled(choices: Choices, statement: str) -> Choices:
-    """In an order that depends on the question alone, for data that always gives the right choice first."""
+    """Shuffle choices in an order that depends on the question alone, for data that gives the right choice first."""
     return Choices(sorted(choices, key=lambda text: hashlib.sha256(f"{statement}\n{text}".encode()).digest()))
 
 
 def lettered(choices: Sequence[str]) -> str:
-    """The choices as they are asked, a line each."""
+    """Return the choices as they are asked, one per line."""
     return "\n".join(f"({letter}) {text}" for letter, text in zip(string.ascii_uppercase, choices, strict=False))
 
 
 def place_named(way: str, given: str, choices: Choices) -> int | None:
-    """The place, from 0, of the choice that an answer names in this way; `None` where it names none."""
+    """Return the place, from 0, of the choice that an answer names in this way, or None."""
     place = -1
     if way == "text":
         bare = _LABEL.sub("", given, count=1)
@@ -79,25 +82,25 @@ def place_named(way: str, given: str, choices: Choices) -> int | None:
 
 
 def letter_named(way: str, given: str, choices: Choices, name: str) -> str:
-    """The letter of the choice that an answer names; `ValueError` where it names none."""
+    """Return the letter of the choice that an answer names; `ValueError` if it names none."""
     place = place_named(way, given, choices)
     if place is None:
-        raise ValueError(f"{name}, {given!r}, is none of the {len(choices)} choices by {way}")
+        raise ValueError(f"{name}, {given!r}, is not one of the {len(choices)} choices by {way}")
     return string.ascii_uppercase[place]
 
 
 class Column(NamedTuple):
-    """The answers in one column of a file, each with the choices beside it."""
+    """The answers in one column of a file, each with the choices of its row."""
 
     name: str
     rows: list[tuple[str, Choices]]
 
     def places(self, way: str) -> tuple[int | None, ...]:
-        """What each row names in this way."""
+        """Return the place that each row names in this way."""
         return tuple(place_named(way, given, choices) for given, choices in self.rows)
 
     def readings(self) -> dict[str, tuple[int | None, ...]]:
-        """The ways that fit every row, one for each outcome; labels of the data's own decide."""
+        """Return the ways that fit every row, one per outcome. Labels in the data decide."""
         outcomes: dict[tuple[int | None, ...], str] = {}
         for way in WAYS:
             if None not in (places := self.places(way)):
@@ -108,7 +111,7 @@ class Column(NamedTuple):
 
 
 class AmbiguousError(ValueError):
-    """Rows that can be read in no way or in several: which field that is of, and the expressions to choose from."""
+    """Rows that can be read in no way or in several, with the field and the expressions to choose from."""
 
     def __init__(self, why: str, ways: Iterable[str | tuple[str, ...]], field: str = "gold") -> None:
         super().__init__(why)
@@ -116,7 +119,7 @@ class AmbiguousError(ValueError):
 
 
 def settle(columns: Sequence[Column]) -> str:
-    """The one expression that gives the gold of every row. Several columns must say the same."""
+    """Return the one expression that gives the gold of every row. Several columns must agree."""
     # A column that names no choice in any row holds something else.
     columns = [each for each in columns if any(set(each.places(way)) != {None} for way in WAYS)] or columns[:1]
     fitting = [column.readings() for column in columns]
@@ -125,8 +128,8 @@ def settle(columns: Sequence[Column]) -> str:
             way = min(WAYS, key=lambda each: column.places(each).count(None))
             row = column.places(way).index(None)
             raise ValueError(
-                f"row {row + 1}: {column.name}, {column.rows[row][0][:40]!r}, is none of the choices by {way}, the way that "
-                "fits most rows"
+                f"row {row + 1}: {column.name}, {column.rows[row][0][:40]!r}, is not one of the choices by {way}, which fits "
+                "most rows"
             )
     first = columns[0]
     common = {way: places for way, places in fitting[0].items() if all(places in ways.values() for ways in fitting)}
@@ -150,24 +153,24 @@ def settle(columns: Sequence[Column]) -> str:
 
 
 def _listed(value: Any) -> list[Any]:
-    """One field that holds all choices: a list, an object by label, lists of texts and labels, or a text of any of these."""
+    """Return the choices in one field: a list, an object by label, lists of texts and labels, or any of these as text."""
     if isinstance(value, str):
         if (made := decoded_list(value)) is not value:
             return _listed(made)
         if value.lstrip().startswith(("[", "{")):
-            raise ValueError('the choices are no list such as ["21", "23"]')
+            raise ValueError('the choices are not a list such as ["21", "23"]')
         return _cut(value)
     if isinstance(value, dict):
         texts, labels = _first_of(value, _TEXT_KEYS), _first_of(value, _LABEL_KEYS)
         if isinstance(texts, list) and isinstance(labels, list) and len(texts) == len(labels):
             return [{"label": label, "text": text} for label, text in zip(labels, texts, strict=True)]
-        # Parquet gives every row all keys: those of a row with fewer choices are null.
+        # Parquet gives every row all keys; the unused ones are null.
         return [{"label": label, "text": text} for label, text in value.items() if text is not None]
     return list(value) if isinstance(value, list) else [value]
 
 
 def decoded_list(value: Any) -> Any:
-    """A text that is a list or an object, as JSON or as Python prints it, in a cell of a table, say; else the value itself."""
+    """Decode a text that is a list or an object, in JSON or as Python prints it; return anything else unchanged."""
     if not isinstance(value, str) or not value.lstrip().startswith(("[", "{")):
         return value
     try:
@@ -181,7 +184,7 @@ def decoded_list(value: Any) -> Any:
 
 
 def _cut(text: str) -> list[str]:
-    """`a ) 24 , b ) 120` as its parts: each label in turn, the first place where it is."""
+    """Split `a ) 24 , b ) 120` at its labels."""
     parts, begin, wanted = list[str](), None, 0
     for match in _LABEL_WITHIN.finditer(text):
         if wanted < MOST and match[1].lower() == string.ascii_lowercase[wanted]:
@@ -197,5 +200,5 @@ def _first_of(value: dict[str, Any], names: Sequence[str]) -> Any:
 
 def _text(value: Any) -> str:
     if isinstance(value, bool) or not isinstance(value, str | int | float):
-        raise TypeError(f"a choice is {type(value).__name__}, where text or a number belongs")
+        raise TypeError(f"a choice is {type(value).__name__} instead of text or a number")
     return str(value).strip()

@@ -1,6 +1,6 @@
 """A benchmark as data: one small TOML file says what is asked, where it comes from, and how it is marked.
 
-A mistake in the file is one sentence with its line and what to do about it.
+A mistake in the file is reported in one sentence with its line and what to do about it.
 """
 
 from __future__ import annotations
@@ -22,58 +22,54 @@ from markscheme.types import Sampling
 
 SHIPPED = Path(__file__).parent / "shipped"
 
-# What a benchmark does not take over from the one that it is `like`.
+# Keys that a benchmark does not inherit by `like`.
 OWN_KEYS = ("name", "summary", "licence", "sample", "unchecked", "default")
 
 
 class FewShot(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Where worked examples come from, and how many there are unless the user says otherwise."""
+    """The source and default number of worked examples."""
 
     pool: str  # the name of one of the data files
     count: int = 0
-    # No question of the pool is evaluated, as was checked once for the pinned rows: it need not be checked again.
-    disjoint: bool = False
+    disjoint: bool = False  # for the pinned rows it was checked that no question of the pool is evaluated
 
 
 class Definition(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What a benchmark's file holds."""
+    """The content of a benchmark's file."""
 
     name: str = ""
     summary: str = ""
-    like: str | None = None  # another benchmark: whatever is not said here is as it is there
+    like: str | None = None  # another benchmark, from which all other keys are inherited
     licence: str = "not stated"
-    sample: str | None = None  # the packaged set that runs in its place when the data is not there
-    unchecked: str = ""  # what could not be compared with the original when this file was written
+    sample: str | None = None  # a packaged set to suggest if the data is missing
+    unchecked: str = ""  # what could not be compared with the original
     default: bool = False  # part of `all`
     protocol: str = "math"
     data: dict[str, Source] = {}
-    evaluate: tuple[str, ...] = ()  # the data files that are asked, one after the other (default: all but the pool)
-    # Those that are benchmarks of their own, too (default: all that are asked, where they are several).
-    parts: tuple[str, ...] | None = None
+    evaluate: tuple[str, ...] = ()  # the data files to ask, in order (default: all but the pool)
+    parts: tuple[str, ...] | None = None  # which of them can be asked alone (default: all, if there are several)
     columns: dict[str, str] = {}
     fields: Fields = Fields()
     prompts: dict[str, Template] = {}
     fewshot: FewShot | None = None
-    sampling: Sampling = Sampling()  # used where the user says nothing; so are the tools that the model may call
+    sampling: Sampling = Sampling()  # defaults, like the tools
     tools: tuple[str, ...] = ()
-    typed: str = ""  # how it is typed, where that is not its name: `hf/OWNER/NAME`
-    # Set where the file has no prompts of its own: choices and chats are then asked as such.
-    plain_prompts: bool = False
+    typed: str = ""  # what the user types, if that is not the name: `hf/OWNER/NAME`
+    plain_prompts: bool = False  # set if the file has no prompts of its own: choices and chats then have theirs
 
     @property
     def evaluated(self) -> tuple[str, ...]:
-        """The data files that are asked."""
         pool = self.fewshot.pool if self.fewshot else None
         return self.evaluate or tuple(name for name in self.data if name != pool)
 
     @property
     def own_parts(self) -> tuple[str, ...]:
-        """Data files that can be asked alone, as NAME-PART."""
+        """The data files that can be asked alone as NAME-PART."""
         return self.parts if self.parts is not None else self.evaluated if len(self.evaluated) > 1 else ()
 
 
 def load_definition(path: Path) -> Definition:
-    """The definition in a file, with whatever it leaves to another one filled in."""
+    """Load the definition in a file, with the keys that it inherits."""
     raw = read_toml(path, DataError)
     name = raw.get("name", path.stem)
     try:
@@ -93,7 +89,7 @@ def load_definition(path: Path) -> Definition:
 
 
 class _MistakeError(ValueError):
-    """What is wrong, and at which key."""
+    """What is wrong at which key."""
 
     def __init__(self, where: str, what: object) -> None:
         super().__init__(str(what))
@@ -101,15 +97,14 @@ class _MistakeError(ValueError):
 
 
 def _shipped_raw(name: object, where: str) -> dict[str, Any]:
-    file = SHIPPED / f"{name}.toml"
-    if not file.is_file():
-        known = sorted(each.stem for each in SHIPPED.glob("*.toml"))
-        raise _MistakeError(where, f"there is no benchmark {name!r}; {nearest(str(name), known)}")
-    return read_toml(file, DataError)
+    known = {each.stem: each for each in sorted(SHIPPED.glob("*.toml"))}
+    if name not in known:
+        raise _MistakeError(where, f"there is no benchmark {str(name)[:60]!r}; {nearest(str(name)[:60], known)}")
+    return read_toml(known[str(name)], DataError)
 
 
 def _merged(raw: dict[str, Any]) -> dict[str, Any]:
-    """With what another benchmark has, key by key, and files of other benchmarks (`train = "math:train"`) in place."""
+    """Fill in the inherited keys, and the files of other benchmarks (`train = "math:train"`)."""
     base = _merged(_shipped_raw(raw["like"], "like")) if "like" in raw else {}
     full = {**{key: value for key, value in base.items() if key not in OWN_KEYS}, **raw}
     if "like" not in raw and "prompts" not in raw:
@@ -118,7 +113,7 @@ def _merged(raw: dict[str, Any]) -> dict[str, Any]:
     if isinstance(data, dict):
         full["data"] = {key: _borrowed(value, f"data.{key}") for key, value in data.items()}
         if "fewshot" not in raw and full.get("fewshot", {}).get("pool") not in data:
-            # The pool of the other benchmark is not among these files, so neither are the examples that a prompt fixes.
+            # The inherited pool is not among these files, and so prompts with fixed examples from it are of no use.
             full.pop("fewshot", None)
             full["prompts"] = {key: each for key, each in full["prompts"].items() if "examples" not in each}
     return full
@@ -135,7 +130,7 @@ def _borrowed(value: object, where: str) -> object:
 
 
 def _placed(source: Source, default: str, columns: dict[str, str], path: Path) -> Source:
-    """With its columns, and where it lies: what the Hub has in the data folder, our own beside the benchmark's file."""
+    """Add the columns and the folder: the data folder for what is fetched, else the benchmark's own."""
     folder = None
     if not source.places:
         folder = str(SAMPLES if path.parent == SHIPPED else path.parent.absolute())
@@ -143,7 +138,7 @@ def _placed(source: Source, default: str, columns: dict[str, str], path: Path) -
 
 
 def _check(made: Definition) -> None:
-    """What the types cannot say."""
+    """Check what the types cannot express."""
     for key, source in made.data.items():
         if not source.places and not source.file:
             raise _MistakeError(f"data.{key}", "name a `file`, or the `hub` that has it")
@@ -154,9 +149,9 @@ def _check(made: Definition) -> None:
     if made.fewshot is not None and made.fewshot.pool not in made.data:
         raise _MistakeError("fewshot.pool", f"there is no [data.{made.fewshot.pool}]; there are {', '.join(made.data)}")
     if not made.evaluated:
-        raise _MistakeError("data", "nothing is asked: add [data.test] with its `file` or `hub`")
+        raise _MistakeError("data", "there is nothing to ask: add [data.test] with a `file` or `hub`")
     if not made.prompts:
-        raise _MistakeError("prompts", "there is no prompt; leave [prompts] out for the usual one")
+        raise _MistakeError("prompts", "there is no prompt; leave out [prompts] for the default one")
     for key, kind in made.columns.items():
         _checked(f"columns.{key}", check_kind, kind)
     for key, template in made.prompts.items():
@@ -171,10 +166,10 @@ def _checked(where: str, check: Callable[[Any], None], value: object) -> None:
 
 
 def complaint_of(error: str, text: str, names_at: Callable[[str], tuple[str, ...]] | None = None) -> str:
-    """msgspec's sentence, with the line of the key it means and the nearest name for one that is unknown."""
+    """Add to msgspec's sentence the line of the key, and the nearest name for an unknown key."""
     reason, _, path = error.partition(" - at `$")
-    where = path.rstrip("`").lstrip(".").replace("[...]", ".*")  # msgspec does not say which
-    where = re.sub(r"\[\d+\]", "", where)  # of a list, all of it: it may stand in one line
+    where = path.rstrip("`").lstrip(".").replace("[...]", ".*")  # msgspec does not say which key
+    where = re.sub(r"\[\d+\]", "", where)  # a list may be on one line
     if match := re.match(r"Object contains unknown field `(.*)`", reason):
         where = f"{where}.{match[1]}".lstrip(".")
         known = (names_at or _names_at)(where.rpartition(".")[0])
@@ -187,7 +182,7 @@ def complaint_of(error: str, text: str, names_at: Callable[[str], tuple[str, ...
 
 
 def _names_at(where: str) -> tuple[str, ...]:
-    """The names that a table of the file may have."""
+    """Return the names that a table of the file may have."""
     tables: dict[str, Any] = {
         **{"": Definition, "data": Source, "fields": Fields, "prompts": Template, "fewshot": FewShot},
         **{f"data.{key}": kind for key, kind in PLACES.items()},
@@ -198,7 +193,7 @@ def _names_at(where: str) -> tuple[str, ...]:
 
 
 def _line(text: str, where: str) -> int:
-    """The line of a dotted key, or of the nearest table above it that is written down."""
+    """Return the line of a dotted key, or of the nearest table above it."""
     wanted, table, best = where.split("."), list[str](), (0, 1)
     for number, line in enumerate(text.splitlines(), start=1):
         if header := re.match(r"\s*\[+([^\]]+)\]", line):

@@ -1,7 +1,7 @@
-"""Golds that are known to be wrong: one small file a benchmark, a JSON line a problem.
+"""Golds that are known to be wrong: one small file per benchmark, one JSON line per problem.
 
-A problem is named by its key, a hash of statement and gold, so a line holds wherever that problem is asked; in a file of
-one's own, `FILE.errata.jsonl` beside the benchmark's, its id is enough.
+A problem is named by its key, a hash of statement and gold, so a line applies wherever the problem is asked. In your own
+`FILE.errata.jsonl`, next to the benchmark's file, the id is enough.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from markscheme.datasets.small_texts import LARGEST, read_plain
 from markscheme.errors import DataError, UsageError, first_line
 
 FOLDER = Path(__file__).parent / "errata"
-AMBIGUOUS = "ambiguous"  # in place of a gold: no answer can be called the right one
+AMBIGUOUS = "ambiguous"  # instead of a gold: no single answer is right
 
 
 class Erratum(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
@@ -25,13 +25,13 @@ class Erratum(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
 
     problem: str  # its id
     key: str = ""
-    wrong: str  # in a sentence
+    wrong: str  # a sentence
     gold: str  # the right one, or `ambiguous`
     source: str
 
 
 def read_errata(file: Path) -> tuple[Erratum, ...]:
-    """The lines of such a file; `DataError` names the one that cannot be read."""
+    """Read an errata file; `DataError` names an unreadable line."""
     found = list[Erratum]()
     try:
         lines = read_plain(file, LARGEST, "and errata are few").split(b"\n")
@@ -48,28 +48,28 @@ def read_errata(file: Path) -> tuple[Erratum, ...]:
 
 @cache
 def shipped_errata() -> dict[str, tuple[Erratum, ...]]:
-    """Those that come with the package, by benchmark."""
+    """Return the packaged errata by benchmark."""
     return {file.stem: read_errata(file) for file in sorted(FOLDER.glob("*.jsonl"))}
 
 
 def errata_of(benchmark: str) -> tuple[Erratum, ...]:
-    """Those of a benchmark by name, or of the file beside one of one's own."""
+    """Return the errata of a benchmark by name or path."""
     if (own := beside(benchmark)) is not None:
         return read_errata(own)
     if benchmark not in (there := shipped_errata()):
-        raise UsageError(f"no errata of {benchmark} are known; there are those of {', '.join(there)}")
+        raise UsageError(f"there are no errata for {benchmark}; there are some for {', '.join(there)}")
     return there[benchmark]
 
 
 def beside(benchmark: str) -> Path | None:
-    """`quiz.errata.jsonl` beside `quiz.toml` or `quiz.jsonl`, if it is there."""
+    """Return `quiz.errata.jsonl` next to `quiz.toml` or `quiz.jsonl`, if it exists."""
     path = Path(benchmark)
     own = path.with_name(f"{path.name.partition('.')[0]}.errata.jsonl") if path.suffix else path
     return own if own != path and own.is_file() else None
 
 
 def applying(benchmark: str, problems: Iterable[tuple[str, str]], more: Sequence[Erratum] = ()) -> dict[str, Erratum]:
-    """What is known of these problems, given by key and id, as key → erratum; `more` comes before what is shipped."""
+    """Return key → erratum for problems given by key and id. `more` comes before the packaged errata."""
     own = (*more, *(read_errata(file) if (file := beside(benchmark)) else ()))
     by_key = {
         each.key: each for each in (*(one for part in shipped_errata().values() for one in part), *own) if each.key
@@ -80,5 +80,5 @@ def applying(benchmark: str, problems: Iterable[tuple[str, str]], more: Sequence
 
 
 def errata_sha256(found: Iterable[Erratum]) -> str:
-    """By which a later report tells whether it knows the same."""
+    """Return a digest, so that a later report can tell whether the errata changed."""
     return hashlib.sha256(b"\n".join(sorted(map(msgspec.json.encode, found)))).hexdigest()

@@ -1,4 +1,4 @@
-"""A benchmark's files fetched, its rows examined: what was understood, what is odd, and each gold marked as a response."""
+"""Fetches a benchmark's files and examines its rows: what was understood, what is odd, and which golds cannot be marked."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ if TYPE_CHECKING:
     from markscheme.datasets.prepare import Prepared
 
 _OTHER_ANSWER = "\\boxed{31337}"
-_NEARLY_ALL = 0.9  # the share of golds of one kind from which on the others are odd
+_NEARLY_ALL = 0.9  # if this share of the golds is of one kind, the others are odd
 
 
 def fetchable(names: Sequence[str]) -> list[Benchmark]:
-    """The benchmarks that are meant; without a name, every one whose problems are fetched."""
+    """Return the named benchmarks; without a name, all whose problems are fetched."""
     if names:
         return list({bench.name: bench for bench in map(benchmark, names)}.values())
     whole = (bench for bench in benchmarks().values() if bench.definition and bench.name == bench.definition.name)
@@ -35,12 +35,12 @@ def fetchable(names: Sequence[str]) -> list[Benchmark]:
 
 
 def own_sources(bench: Benchmark) -> list[Source]:
-    """The files of this benchmark, not those that it borrows from another one."""
+    """Return the files of this benchmark without those that it borrows."""
     return [source for source in bench.sources if not source.borrowed]
 
 
 def fetch(bench: Benchmark, folder: Path, *, force: bool = False) -> list[Prepared]:
-    """Bring a benchmark's files into the data folder, with those that it borrows."""
+    """Fetch a benchmark's files, including those that it borrows, into the data folder."""
     from markscheme.datasets.prepare import prepare
 
     done = prepare(own_sources(bench), folder, examiner(bench), force=force)
@@ -52,7 +52,7 @@ def fetch(bench: Benchmark, folder: Path, *, force: bool = False) -> list[Prepar
 
 
 def examiner(bench: Benchmark) -> Callable[[Source, list[Row]], None]:
-    """Refuses, with a `ValueError`, rows that are no problems of this benchmark, and puzzles without a solution."""
+    """Return a check that raises `ValueError` for rows that are not problems and puzzles without a solution."""
     assert bench.definition is not None
     fields, protocol = bench.definition.fields, bench.definition.protocol
     names = {each.file: part for part, each in bench.definition.data.items()}
@@ -71,7 +71,7 @@ def examiner(bench: Benchmark) -> Callable[[Source, list[Row]], None]:
 
 
 class BadGold(msgspec.Struct, frozen=True, kw_only=True):
-    """A gold answer that does not earn the mark when it is given as the response."""
+    """A gold answer that is not marked correct when given as the response."""
 
     problem: str
     gold: str
@@ -80,16 +80,16 @@ class BadGold(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Examined(msgspec.Struct, frozen=True, kw_only=True):
-    """What the rows of a file were understood as."""
+    """How the rows of a file were understood."""
 
     bad_golds: list[BadGold] = []
-    oddities: list[str] = []  # what is not wrong in itself, a clause each: a person should look
+    oddities: list[str] = []  # for a person to look at, one clause each
     sample: list[Problem] = []
     reading: str = ""
 
 
 def examined(bench: Benchmark, source: Source, folder: Path, mark: Callable[[str, Problem], Mark]) -> Examined:
-    """Every gold of a file given to the marker as if a model had written it, and compared with the others."""
+    """Mark every gold of a file as if a model had written it, and compare it with the others."""
     assert bench.definition is not None
     part = next(name for name, each in bench.definition.data.items() if each == source)
     problems = list(DataProblems(bench.definition, (part,), bench.name, folder, pool=True))
@@ -98,7 +98,7 @@ def examined(bench: Benchmark, source: Source, folder: Path, mark: Callable[[str
 
 
 def gold_kind(problem: Problem) -> str:
-    """What sort of answer it is, as far as its characters tell."""
+    """Classify a gold by its characters."""
     gold = problem.gold
     if isinstance(gold, CountdownGold):
         return "puzzle"
@@ -112,7 +112,7 @@ def gold_kind(problem: Problem) -> str:
 
 
 def oddities(problems: Sequence[Problem]) -> list[str]:
-    """Golds that stand for two choices or are of another kind than nearly all, and statements with two golds."""
+    """Return golds that mean two choices or are of an unusual kind, and statements with two golds."""
     found, golds = [], dict[str, Problem]()
     (usual, count), *_ = [*Counter(map(gold_kind, problems)).most_common(1), ("", 0)]
     for problem in problems:
@@ -126,15 +126,12 @@ def oddities(problems: Sequence[Problem]) -> list[str]:
             found.append(f"problem {problem.id}: gold {problem.gold} is the text of two choices")
         if (kind := gold_kind(problem)) != usual and count >= _NEARLY_ALL * len(problems):
             shown = f"gold {str(problem.gold)[:60]!r}" if problem.gold else "the gold"
-            found.append(f"problem {problem.id}: {shown} is {kind}, where nearly all are {usual}")
+            found.append(f"problem {problem.id}: {shown} is {kind}, and nearly all others are {usual}")
     return found
 
 
 def unmarkable_golds(problems: Iterable[Problem], mark: Callable[[str, Problem], Mark]) -> list[BadGold]:
-    """The problems whose own gold, given as the response, is not marked correct.
-
-    Marking comes in as a function: this package does not know how to judge.
-    """
+    """Return the problems whose own gold, given as the response, is not marked correct by `mark`."""
     bad = []
     for problem in problems:
         gold = problem.gold
@@ -144,7 +141,7 @@ def unmarkable_golds(problems: Iterable[Problem], mark: Callable[[str, Problem],
         else:
             judged = mark(response, problem)
             if judged.correct:
-                # The same text always matches; only another answer shows whether the gold can be read at all.
+                # Equal texts always match. Only another answer shows whether the gold can be read.
                 judged = mark(_OTHER_ANSWER, problem)
                 if judged.verdict is not Verdict.UNMARKABLE:
                     continue
@@ -155,7 +152,7 @@ def unmarkable_golds(problems: Iterable[Problem], mark: Callable[[str, Problem],
 
 
 def _perfect_response(problem: Problem) -> str | None:
-    """What a model that knows the gold would write, in the form that the benchmark's prompt asks for."""
+    """Return what a perfect model would write in the form that the prompt asks for."""
     gold = problem.gold
     if isinstance(gold, CountdownGold):
         solution = _solution(gold)

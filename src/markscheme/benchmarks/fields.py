@@ -1,23 +1,23 @@
-"""How a row becomes a problem: the small expressions of a benchmark's `[fields]`.
+"""Makes a problem of a row by the small expressions in a benchmark's `[fields]`.
 
     answer                                      a field
-    ["question", "problem"]                     the first of these that is there
+    ["question", "problem"]                     the first of these that the row has
     {Body} {Question}                           text with fields in it
-    last box of solution                        what stands in the last \\boxed{}
-    text after #### of answer                   likewise `text before`; the last mark counts
+    last box of solution                        the content of the last \\boxed{}
+    text after #### of answer                   or `text before`; the last #### counts
     without <<…>> of text before #### of answer
     number of answer                            27.0 becomes 27
-    first number of answer                      of "$1,200 in all" 1200; likewise `last number`
-    field answer of reply                       of JSON that is part of a text, the last such field; likewise `first field`
-    letter by text of answer                    the letter of the choice that is named so; see `choices.WAYS`
+    first number of answer                      1200 from "$1,200 in all"; or `last number`
+    field answer of reply                       the last such JSON field in a text; or `first field`
+    letter by text of answer                    the letter of the choice with that text; see `choices.WAYS`
     letter of answer                            the same, in the one way that fits every row
-    user message of prompt                      the question of a chat; likewise `system message`
+    user message of prompt                      the question of a chat; or `system message`
     yes/no of answer                            the first word for true, the second for false
-    item 1 of final_answer, count of nums       of a list
+    item 1 of final_answer, count of nums       from a list
     puzzle of nums, target                      a Countdown gold
-    'none'                                      the text itself; '' as a gold says that a row may have none
+    'none'                                      the text itself; '' as a gold allows rows without one
 
-`part`, `position` (0000, 0001 …) and `choices` are fields of every row. Dots lead into objects and lists: `turns.0.text`.
+Every row has the fields `part`, `position` (0000, 0001 …) and `choices`. Dots lead into objects and lists: `turns.0.text`.
 """
 
 from __future__ import annotations
@@ -41,29 +41,29 @@ _JSON_NAMES = {bool: "true or false", list: "a list", dict: "an object", type(No
 
 
 class MissingFieldError(KeyError):
-    """A row does not have what an expression asks for; an alternative may."""
+    """The row lacks what an expression asks for; an alternative may exist."""
 
     def __str__(self) -> str:
         return str(self.args[0])
 
 
 class Fields(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Which parts of a row are what. A statement or gold that is not said is inferred from all rows (`inferring`)."""
+    """Which parts of a row are what. A missing statement or gold is inferred from all rows (`inferring`)."""
 
     statement: Expression = ()
     gold: Expression = ()
     id: Expression = ("id", "unique_id", "question_id", "problem_idx", "position")
     solution: Expression | None = None
-    choices: Expression | None = None  # a field that holds a list, or the fields that hold one choice each
-    shuffled: bool = False  # the data gives the right choice first: ask in an order of our own
-    # Fields to keep (`rest` keeps whatever is not used otherwise), or names with their expressions.
+    choices: Expression | None = None  # a field with a list, or one field per choice
+    shuffled: bool = False  # the data gives the right choice first, so shuffle
+    # Fields to keep (`rest` keeps all that are not used otherwise), or names with their expressions.
     metadata: Expression | dict[str, Expression] = ()
-    # What problems that are not independent of each other share: their contest, the template they were made from.
+    # What dependent problems share, such as their contest or template.
     cluster: Expression | None = None
 
 
 class ProblemMaker:
-    """Makes problems out of rows; `ValueError` says in a clause why a row is none."""
+    """Makes problems of rows. `ValueError` says in a clause what is wrong with a row."""
 
     def __init__(self, fields: Fields, protocol: str) -> None:
         # Interned, so that JSON leaves the default out: msgspec compares it by identity.
@@ -82,7 +82,7 @@ class ProblemMaker:
         self._metadata = {name: read(each) for name, each in named.items()}
 
     def __call__(self, index: int, row: Row, part: str = "", language: str | None = None) -> Problem:
-        """The problem of the row at this index of its file."""
+        """Return the problem of the row at this index of its file."""
         own = row
         row = {"part": part, "position": f"{index:04d}", **row}
         if self._choices:
@@ -112,7 +112,7 @@ class ProblemMaker:
         )
 
     def choices(self, row: Row) -> Choices:
-        """The choices of a row, in the order in which they are asked."""
+        """Return the choices of a row in the order in which they are asked."""
         single = len(self._choices) == 1
         made = choices_of([each(row) if single else _or_none(each, row) for each in self._choices])
         return shuffled(made, _text(self._statement(row), "the statement")) if self._shuffled else made
@@ -127,7 +127,7 @@ class ProblemMaker:
         return text
 
     def read(self, expression: Expression) -> Value:
-        """The reader of an expression, or of the first of several that a row has."""
+        """Return the reader of an expression, or of the first of several that a row has."""
         tried = [self._one(each) for each in several(expression)]
 
         def first(row: Row) -> Any:
@@ -155,7 +155,7 @@ class ProblemMaker:
                     return self._puzzle_reader(inner)
                 if operation is _letter:
                     given, choices = self._one(inner), self._field("choices")
-                    way = arguments[0] if arguments else "letter"  # once settled, there is one
+                    way = arguments[0] if arguments else "letter"
                     return lambda row: letter_named(way, _text(given(row), inner).strip(), choices(row), inner)
                 return _applied(operation, self._one(inner), arguments, inner)
         if len(text) > 1 and text[0] == text[-1] == "'":
@@ -245,7 +245,7 @@ def _number_in(value: Any, name: str, which: str) -> str:
 
 
 def _json_field(value: Any, name: str, which: str | None, field: str) -> str:
-    """The value of the last or first such field, with or without quotation marks, since models forget them."""
+    """Return the value of the last or first such field. Models forget quotation marks, so they are optional."""
     pattern = rf'"{re.escape(field)}"\s*:\s*(?:"((?:[^"\\]|\\.)*)"|([^\s,{{}}"][^,\n{{}}]*))'
     said = re.findall(pattern, _text(value, name))
     if not said:
@@ -259,7 +259,7 @@ def _letter(value: Any, name: str) -> str:
 
 
 def _message(value: Any, name: str, role: str) -> str:
-    """What the one message of this role in a chat says."""
+    """Return the text of the only message of this role in a chat."""
     value = decoded_list(value)
     said = [each for each in value if isinstance(each, dict)] if isinstance(value, list) else []
     if not said or len(said) < len(value) or not all("role" in each and "content" in each for each in said):
@@ -268,10 +268,10 @@ def _message(value: Any, name: str, role: str) -> str:
     if not spoken:
         raise MissingFieldError(f"{name} has no {role} message")
     if len(spoken) > 1 or any(each["role"] not in ("user", "system") for each in said):
-        raise ValueError(f"{name} is a conversation of several turns, where one question belongs")
+        raise ValueError(f"{name} is a conversation of several turns instead of one question")
     parts = spoken[0] if isinstance(spoken[0], list) else [{"type": "text", "text": spoken[0]}]
     if not all(isinstance(part, dict) and isinstance(part.get("text"), str) for part in parts):
-        raise TypeError(f"the {role} message of {name} holds something that is not text")
+        raise TypeError(f"the {role} message of {name} contains something that is not text")
     return "".join(part["text"] for part in parts)
 
 
@@ -291,7 +291,7 @@ def _item(value: Any, name: str, place: str) -> Any:
 
 def _count(value: Any, name: str) -> int:
     if not isinstance(value, list):
-        raise TypeError(f"{name} is no list")
+        raise TypeError(f"{name} is not a list")
     return len(value)
 
 
@@ -301,7 +301,7 @@ def _puzzle(nums: Any, target: Any) -> CountdownGold:
     return CountdownGold(nums=tuple(nums), target=target)
 
 
-# What may stand before `of FIELD`, as the pattern that it is read by.
+# The operations before `of FIELD`, as patterns.
 OPERATIONS: Mapping[str, Callable[..., Any]] = {
     "last box": _last_box,
     r"text after (\S+)": _after,
@@ -336,7 +336,7 @@ def _or_none(reader: Value | None, row: Row) -> Any:
 def _text(value: Any, name: str) -> str:
     if isinstance(value, bool) or not isinstance(value, str | int | float) or value != value:  # NaN is not itself
         kind = _JSON_NAMES.get(type(value), "not a number" if isinstance(value, float) else type(value).__name__)
-        raise TypeError(f"{name} is {kind}, where text or a number belongs")
+        raise TypeError(f"{name} is {kind} instead of text or a number")
     return str(value)
 
 

@@ -1,6 +1,6 @@
-"""Datasets of the Hub that say in an `eval.yaml` how they are asked: `hf/OWNER/NAME[/TASK][@REVISION]` is such a benchmark.
+"""Benchmarks `hf/OWNER/NAME[/TASK][@REVISION]`: datasets of the Hub whose `eval.yaml` says how they are asked.
 
-The file is fetched once and kept beside the data; the data itself by `markscheme data prepare`, as for every benchmark.
+That file is fetched once and kept with the data. `markscheme data prepare` fetches the data, as for every benchmark.
 """
 
 from __future__ import annotations
@@ -15,15 +15,14 @@ import msgspec
 from markscheme.benchmarks.definition import Definition
 from markscheme.benchmarks.fields import Fields
 from markscheme.datasets.small_texts import read_small_text
-from markscheme.datasets.sources import HubFile, Source
+from markscheme.datasets.sources import CONVERTED, HubFile, Source
 from markscheme.errors import DataError, UsageError, needed
 
 NAME = re.compile(r"hf/(?P<repo>[\w.-]+/[\w.-]+)(?:/(?P<task>[\w.:-]+))?(?:@(?P<revision>[\w./-]+))?")
-CONVERTED = "refs/convert/parquet"  # where the Hub keeps every public dataset as Parquet
 
 
 class FieldSpec(msgspec.Struct, frozen=True):
-    """Which columns are the question, its answer and its choices."""
+    """The columns of the question, its answer and its choices."""
 
     input: str
     target: str
@@ -31,7 +30,7 @@ class FieldSpec(msgspec.Struct, frozen=True):
 
 
 class Task(msgspec.Struct, frozen=True):
-    """One task of an `eval.yaml`; solvers and scorers are Inspect's, and ours take their place."""
+    """One task of an `eval.yaml`. Its solvers and scorers are for Inspect and are not used."""
 
     field_spec: FieldSpec
     id: str | None = None
@@ -41,7 +40,7 @@ class Task(msgspec.Struct, frozen=True):
 
 
 def hub_definition(typed: str, folder: Path, like: Definition) -> Definition | None:
-    """The benchmark of such a name, read like a bare file of problems; None for any other name."""
+    """Return the definition for such a name, read like a bare file of problems; None for any other name."""
     named = NAME.fullmatch(typed)
     if named is None:
         return None
@@ -50,7 +49,7 @@ def hub_definition(typed: str, folder: Path, like: Definition) -> Definition | N
     chosen = [task for task in tasks if named["task"] in (None, task.id)]
     if len(chosen) != 1:
         ids = ", ".join(f"hf/{repo}/{task.id}" for task in tasks)
-        raise UsageError(f"{repo} has {len(tasks)} tasks, name one of them: {ids}")
+        raise UsageError(f"{repo} has {len(tasks)} tasks; choose one of {ids}")
     (task,) = chosen
     spec = task.field_spec
     if spec.target.startswith("literal:"):
@@ -98,4 +97,4 @@ def _tasks(content: Any, repo: str) -> list[Task]:
     try:
         return msgspec.convert(content["tasks"], list[Task])
     except (KeyError, TypeError, msgspec.ValidationError) as problem:
-        raise DataError(f"the eval.yaml of {repo} names no task that can be asked: {problem}") from None
+        raise DataError(f"the eval.yaml of {repo} has no task that can be asked: {problem}") from None

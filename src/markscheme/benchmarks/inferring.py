@@ -1,6 +1,6 @@
 """Which columns of a file are the question, the choices, the gold and the id, and in which form.
 
-Settled once over all rows, and only where one reading fits every one of them. Anything else is refused, with the rows
+This is settled once over all rows, and only if exactly one reading fits every row. Anything else is refused, with the rows
 that decide and the line to add. What a benchmark states is never inferred.
 """
 
@@ -19,7 +19,7 @@ from markscheme.datasets.files import Row
 
 
 def _names(text: str) -> tuple[str, ...]:
-    """Names as they are without case, spaces, hyphens and underscores; `a.b` is a field within another."""
+    """Split names, which are without case, spaces, hyphens and underscores; `a.b` is a field in another."""
     return tuple(text.split())
 
 
@@ -27,14 +27,14 @@ STATEMENTS = _names(
     "question problem prompt query statement questionstem question.stem questiontext problemtext instruction input ctx "
     "sentence goal"
 )
-# Beside a question, what it may be about: whether that is part of it, only the user knows.
+# What a question may be about. Only the user knows whether it is part of the question.
 CONTEXTS = _names("body context passage article support paragraph premise story table figure image images decodedimage")
 CHOICES = _names("choices options endings answerchoices question.choices")
 GOLDS = _names(
     "answer finalanswer groundtruth rewardmodel.groundtruth gold goldanswer target expectedanswer correctanswer "
     "answernumber numericanswer golden"
 )
-# What names a choice, and is not a gold without choices.
+# Columns that name a choice; without choices they are not golds.
 CHOSEN = _names(
     "answerkey answerindex answeridx answerletter label correct cop correctoption correctchoice correctindex"
 )
@@ -43,14 +43,14 @@ IDS = _names("id uniqueid questionid problemidx problemid uuid")
 
 _NESTED = {name for name in (*STATEMENTS, *CHOICES, *GOLDS) if "." in name}
 
-# Characters, and words: a column of which half and more is longer holds worked solutions rather than answers.
+# Characters and words: if half of a column is longer, it has worked solutions instead of answers.
 LONG, SENTENCE = 200, 8
 _CHOICE_COLUMN = re.compile(r"(op|opt|option|choice|answer|ending|sol)([a-z]|\d)")
 _WRONG_CHOICE = re.compile(r"(?:distractor|incorrectanswer|wronganswer)\d")
 
 
 class Inferred(NamedTuple):
-    """The fields, complete; for chats, the system message of all (empty if there is none); and what to tell the user."""
+    """The complete fields, the common system message of chats (None without chats), and what to tell the user."""
 
     fields: Fields
     system: str | None
@@ -58,12 +58,12 @@ class Inferred(NamedTuple):
 
 
 def needs_inferring(fields: Fields) -> bool:
-    """Whether something is left for the rows to say."""
+    """True if the rows must decide something."""
     return not fields.statement or not fields.gold or bool(_unsettled(fields))
 
 
 def infer(fields: Fields, rows: Iterable[Row]) -> Inferred:
-    """Fill in what is not stated; `ValueError` if no one reading fits, as `AmbiguousError` with the lines to choose from."""
+    """Fill in what is not stated. `ValueError` if no single reading fits; `AmbiguousError` has the lines to choose from."""
     table = _Table(rows)
     system, given = None, fields
     if not fields.statement:
@@ -85,7 +85,7 @@ def infer(fields: Fields, rows: Iterable[Row]) -> Inferred:
     parts = {name: getattr(fields, name) for name in ("statement", "choices", "gold", "id")}
     inferred = {name: value for name, value in parts.items() if value is not None and value != getattr(given, name)}
     told = "; ".join(f"{name} = {' or '.join(several(value))}" for name, value in inferred.items())
-    return Inferred(fields, system, told + ("; choices in an order of our own" * fields.shuffled))
+    return Inferred(fields, system, told + ("; choices shuffled" * fields.shuffled))
 
 
 class _Table:
@@ -103,7 +103,7 @@ class _Table:
         return [read(row) for row in self.rows]
 
     def found(self, names: Sequence[str]) -> list[str]:
-        """The columns of these names that hold something, in the order of the names."""
+        """Return the nonempty columns of these names, in the order of the names."""
         return [path for name in names for path in self._named.get(name, ())]
 
     def distinct(self, path: str) -> bool:
@@ -112,13 +112,13 @@ class _Table:
 
 
 def _statement(table: _Table) -> tuple[Expression, str | None]:
-    """The expression, and for chats their one system message."""
+    """Return the expression, and for chats their common system message."""
     found = [
         path for path in table.found(STATEMENTS) if _all(table.values(path), lambda value: not isinstance(value, dict))
     ]
     if not found:
         _no_column("statement", STATEMENTS[:3], table)
-    # A list is a chat, or else it is refused: as the text of a list it would reach the model in Python's spelling.
+    # A list must be a chat. Any other list would reach the model as Python prints it.
     read = [f"user message of {path}" if _all(table.values(path), _is_list) else path for path in found]
     _agree(table, "statement", read)
     if about := table.found(CONTEXTS):
@@ -130,7 +130,7 @@ def _statement(table: _Table) -> tuple[Expression, str | None]:
         said = {told(row) for row in table.rows}
         if len(said) > 1:
             raise AmbiguousError(
-                f"`{found[0]}` has {len(said)} different system messages, none of which is sent if you say",
+                f"`{found[0]}` has {len(said)} different system messages; to send none of them, say so",
                 read,
                 "statement",
             )
@@ -139,7 +139,7 @@ def _statement(table: _Table) -> tuple[Expression, str | None]:
 
 
 def _with_choices(fields: Fields, table: _Table) -> Fields:
-    """With the columns of the choices, if there are any."""
+    """Add the columns of the choices, if there are any."""
     if listed := table.found(CHOICES):
         return msgspec.structs.replace(fields, choices=listed[0])
     right, wrong = (
@@ -177,27 +177,32 @@ def _columns(fields: Fields, table: _Table, names: Sequence[str]) -> list[Column
 
 
 def _gold(table: _Table) -> Expression:
-    """The column of the gold and the form that it is in."""
+    """Return the column of the gold and its form."""
     found = table.found(GOLDS)
     short = [path for path in found if not _worked(table.values(path))]
     read = [_form(table.values(path), path) for path in short or found or table.found(SOLUTIONS)[:1]]
     if not read:
         _no_column("gold", GOLDS[:3], table)
     if not found and read[0] in table.columns:
-        raise AmbiguousError(f"`{read[0]}` is the only gold there may be, and no row marks its answer in it", read)
+        raise AmbiguousError(f"`{read[0]}` is the only possible gold, and no row marks its answer", read)
     _agree(table, "gold", read)
     return tuple(read) if len(read) > 1 else read[0]
 
 
 def _form(values: Sequence[Any], path: str) -> str:
-    """How the gold is taken out of its column: as it is, from a list of one, after `####` or out of a box."""
+    """Return how the gold is read: as it is, from a list of one, after `####` or from a box."""
     if _lists_of_one(values):
         return f"item 1 of {path}"
+    if objects := [value for value in values if isinstance(value, dict)]:
+        row = [*values].index(objects[0]) + 1
+        raise AmbiguousError(
+            f"`{path}` is an object in row {row}; name the field in it", [f"{path}.{name}" for name in objects[0]]
+        )
     if any(isinstance(value, bool) for value in values):
         row = next(number for number, value in enumerate(values, 1) if isinstance(value, bool))
         rest = () if all(isinstance(value, bool) for value in values) else (path,)
         ways = [(f"{words} of {path}", *rest) if rest else f"{words} of {path}" for words in ("yes/no", "true/false")]
-        raise AmbiguousError(f"`{path}` is true or false, in row {row}: say in which words it is asked for", ways)
+        raise AmbiguousError(f"`{path}` is true or false in row {row}: say which words the answer uses", ways)
     if "" in values and len(set(map(str, values))) > 1:
         row = [*values].index("") + 1
         raise AmbiguousError(f"`{path}` is empty in row {row}; a problem without a gold is unmarkable", ((path, "''"),))
@@ -213,21 +218,19 @@ def _form(values: Sequence[Any], path: str) -> str:
             for row, value in enumerate(values, 1):
                 if len(set(_marked(str(value), mark))) > 1:
                     raise AmbiguousError(
-                        f"row {row} has `{mark}` several times in `{path}`; if the last one is meant, say so", (form,)
+                        f"row {row} has `{mark}` several times in `{path}`; if the last one counts, say so", (form,)
                     )
             return form
         if any(having):
-            where = f"row {having.index(True) + 1} has `{mark}` in `{path}` and row {having.index(False) + 1} has not"
+            where = f"row {having.index(True) + 1} has `{mark}` in `{path}` and row {having.index(False) + 1} does not"
             raise AmbiguousError(where, ((form, path), path))
     if _worked(values):
-        raise AmbiguousError(
-            f"`{path}` holds worked solutions rather than answers; if it is to be the gold, say so", (path,)
-        )
+        raise AmbiguousError(f"`{path}` has worked solutions instead of answers; if it is the gold, say so", (path,))
     return path
 
 
 def _marked(text: str, mark: str) -> list[str]:
-    """What follows each such mark, as far as it tells two of them apart."""
+    """Return what follows each mark, shortened for comparison."""
     return [" ".join(part.split())[:LONG].partition("}")[0].strip(" .$") for part in text.split(mark)[1:]]
 
 
@@ -247,7 +250,7 @@ def _worked(values: Sequence[Any]) -> bool:
 
 
 def _agree(table: _Table, what: str, read: Sequence[str]) -> None:
-    """Refuses columns that say different things in one row."""
+    """Refuse columns that differ in a row."""
     maker = ProblemMaker(Fields(), "math")
     readers = [maker.read((each, "''")) for each in read] if len(read) > 1 else []
     for number, row in enumerate(table.rows, start=1):
@@ -273,12 +276,12 @@ def _no_column(what: str, names: Sequence[str], table: _Table) -> NoReturn:
 
 
 def _unsettled(fields: Fields) -> list[str]:
-    """The columns that a stated gold names as `letter of X`."""
+    """Return the columns that a stated gold names as `letter of X`."""
     return [each.removeprefix("letter of ") for each in several(fields.gold) if each.startswith("letter of ")]
 
 
 def _paths(row: Row) -> Iterable[str]:
-    """The columns in which a row holds something, and what is inside them where it may be of use."""
+    """Yield the nonempty columns of a row, and the known fields inside them."""
     for name, value in row.items():
         if not _empty(value):
             yield name
@@ -292,7 +295,7 @@ def _squashed(path: str) -> str:
 
 
 def _empty(value: Any) -> bool:
-    return value is None or value in ("", [], {}) or value != value  # NaN is not itself
+    return value is None or value in ("", [], {}) or value != value  # NaN
 
 
 def _all(values: Sequence[Any], test: Callable[[Any], bool]) -> bool:
@@ -305,7 +308,7 @@ def _is_list(value: Any) -> bool:
 
 
 def _items(value: Any) -> list[Any] | None:
-    """A list, or the text of a list of texts: `[1, 2]` as a text may be an interval."""
+    """Return a list, or decode the text of a list of texts. The text `[1, 2]` may be an interval."""
     if isinstance(value, str) and value.startswith('["'):
         try:
             value = msgspec.json.decode(value, type=list[str])

@@ -1,4 +1,4 @@
-"""Benchmarks by name, by the other names people type, from plug-in packages, and by path."""
+"""Benchmarks by name or alias, from plug-in packages, and by path."""
 
 from __future__ import annotations
 
@@ -24,17 +24,18 @@ from markscheme.errors import DataError, UsageError, nearest
 from markscheme.prompts import Template
 from markscheme.types import Problem
 
-# Entry points of this group are a `Benchmark`, or the path of a benchmark's TOML file.
+# Its entry points are a `Benchmark`, or the path of a benchmark's TOML file.
 ENTRY_POINTS = "markscheme.benchmarks"
 
-OWN = "own"  # the definition that a bare file of problems is read by
+OWN = "own"  # the definition for a bare file of problems
 
 
 def benchmark(name: str | Path, data_dir: str | Path | None = None, *, statement: Expression = ()) -> Benchmark:
-    """A benchmark by name, alias (`math-500`, `aime24`, `AIME-2024-I` …) or path: of a benchmark's `.toml` file, or of
-    problems as `.jsonl`, `.csv`, `.tsv` or `.parquet`, also packed (`.jsonl.gz`, `.csv.zst`) or many (`train-*.parquet`).
+    """Return a benchmark by name, alias (`math-500`, `aime24`, `AIME-2024-I` …) or path.
 
-    `statement` says which column of a bare file is the question. The problems are read on first use, from `data_dir`, else `$MARKSCHEME_DATA`, else the user cache.
+    A path names a benchmark's `.toml` file, or problems as `.jsonl`, `.csv`, `.tsv` or `.parquet`, also compressed
+    (`.jsonl.gz`, `.csv.zst`) or several files (`train-*.parquet`). `statement` names the question column of such a file.
+    Problems are read on first use, from `data_dir`, else `$MARKSCHEME_DATA`, else the user cache.
     """
     folder = Path(data_dir) if data_dir is not None else None
     typed = str(name)
@@ -45,7 +46,7 @@ def benchmark(name: str | Path, data_dir: str | Path | None = None, *, statement
     if typed.startswith("hf/") and (found := hub_definition(typed, locate(folder), _own_definition(()))) is not None:
         return _understood(found, folder, found.name)
     squashed = _squash(typed)
-    for file in SHIPPED.glob("*.toml"):  # most often the name is a file's, and the others need not be read
+    for file in SHIPPED.glob("*.toml"):  # usually the name is a file's, and the other files need not be read
         if _squash(file.stem) == squashed and file.stem != OWN:
             return next(_benchmarks(load_definition(file), folder))
     known = {_squash(each): each for each in benchmarks()}
@@ -59,24 +60,24 @@ def benchmark(name: str | Path, data_dir: str | Path | None = None, *, statement
 
 
 def with_examples(bench: Benchmark, pool: str, data_dir: str | Path | None = None) -> Benchmark:
-    """The benchmark with worked examples from elsewhere: a file, or a benchmark's pool or, if it has none, its problems."""
+    """Take worked examples from elsewhere: a file, or a benchmark's pool or, if it has none, its problems."""
     lender = benchmark(pool, data_dir)
     return replace(bench, pool=lender.problems if lender.pool is None else lender.pool, disjoint=False)
 
 
 @cache
 def benchmarks() -> dict[str, Benchmark]:
-    """Every benchmark by its name: the shipped ones with their parts, then those of other packages."""
+    """Return every benchmark by name: the shipped ones with their parts, then those of other packages."""
     files = sorted(SHIPPED.glob("*.toml"), key=lambda file: (file.stem.endswith("-sample"), file.stem))
     shipped = (each for file in files if file.stem != OWN for each in _benchmarks(load_definition(file), None))
     return {each.name: each for each in (*shipped, *_plugged_in())}
 
 
 def expand(names: Iterable[str]) -> list[str]:
-    """Names with `all` replaced by the default benchmarks, each once, in order."""
+    """Replace `all` by the default benchmarks, and drop repeated names."""
     full: list[str] = []
     for name in names:
-        if name == "all":  # only then is every benchmark's file read
+        if name == "all":
             full += sorted(each.name for each in benchmarks().values() if each.definition and each.definition.default)
         else:
             full.append(name)
@@ -84,14 +85,14 @@ def expand(names: Iterable[str]) -> list[str]:
 
 
 def own_problems(rows: Sequence[Row]) -> Callable[[int, Row], Problem]:
-    """What makes problems out of rows that name question and answer as most files do; `ValueError` if they do not."""
+    """Return the maker of problems for rows with the usual column names; `ValueError` if they have others."""
     definition = _own_definition(rows)
     fields = infer(definition.fields, rows).fields if needs_inferring(definition.fields) else definition.fields
     return ProblemMaker(fields, definition.protocol)
 
 
 def _benchmarks(definition: Definition, data_dir: Path | None) -> Iterator[Benchmark]:
-    """The benchmark of a definition, and each of its parts."""
+    """Yield the benchmark of a definition, and each of its parts."""
     parts = [(definition.name, definition.evaluated, definition.summary)]
     for part in definition.own_parts:
         source = definition.data[part]
@@ -114,7 +115,7 @@ def _benchmarks(definition: Definition, data_dir: Path | None) -> Iterator[Bench
 
 
 def _pool(definition: Definition, part: str, name: str, data_dir: Path | None) -> DataProblems:
-    """The few-shot pool; one that is borrowed is read as its own benchmark reads it."""
+    """Return the few-shot pool. A borrowed one is read by its own benchmark's fields."""
     lender, _, lent = definition.data[part].borrowed.partition(":")
     if lender:
         definition, part = load_definition(SHIPPED / f"{lender}.toml"), lent
@@ -122,11 +123,11 @@ def _pool(definition: Definition, part: str, name: str, data_dir: Path | None) -
 
 
 def _from_rows(path: Path, statement: Expression) -> Benchmark:
-    """The benchmark of a bare file: all of its rows decide how they are asked and marked."""
+    """Return the benchmark of a bare file, whose rows decide how it is asked and marked."""
     source = Source(file=path.name, folder=str(path.parent))
     try:
         definition = _own_definition(SourceRows(source, path.parent)[:1])
-    except DataError:  # complained of when it is loaded
+    except DataError:  # reported when the problems are read
         definition = _own_definition(())
     fields = msgspec.structs.replace(definition.fields, statement=definition.fields.statement or statement)
     bare = next(path.name.removesuffix(each) for each in sorted(SUFFIXES, key=len)[::-1] if path.name.endswith(each))
@@ -139,19 +140,19 @@ def _from_rows(path: Path, statement: Expression) -> Benchmark:
 
 
 def _own_definition(rows: Sequence[Row]) -> Definition:
-    """How rows like these are read: puzzles as Countdown, everything else by what is inferred."""
+    """Return the definition for such rows: Countdown for puzzles, else one that infers."""
     puzzles = bool(rows) and "nums" in rows[0] and "target" in rows[0]
     return load_definition(SHIPPED / f"{'countdown' if puzzles else OWN}.toml")
 
 
 def _understood(definition: Definition, folder: Path | None, typed: str) -> Benchmark:
-    """The benchmark of this name or path, with what its file leaves open inferred from all rows that are asked."""
+    """Return the benchmark of this name or path, after inferring what its file leaves open from all rows."""
     told = ""
     if needs_inferring(definition.fields):
         sources = [definition.data[part] for part in definition.evaluated]
         try:
             rows = [row for source in sources for row in SourceRows(source, locate(folder))]
-        except (FileNotFoundError, DataError):  # complained of when it is loaded
+        except (FileNotFoundError, DataError):  # reported when the problems are read
             rows = []
         if rows:
             try:
@@ -170,7 +171,7 @@ def _understood(definition: Definition, folder: Path | None, typed: str) -> Benc
 
 
 def _refusal(problem: Exception, typed: str, file: str, name: str) -> str:
-    """The sentence, and the lines that settle it."""
+    """Return the sentence and the lines to add."""
     if not isinstance(problem, AmbiguousError):
         return f"{typed}, {problem}."
     ways = [json.dumps(several(way) if isinstance(way, tuple) else way, ensure_ascii=False) for way in problem.ways]
@@ -179,7 +180,7 @@ def _refusal(problem: Exception, typed: str, file: str, name: str) -> str:
     if typed.endswith(".toml"):
         return f"{typed}: {problem}. Say which in [fields]:\n\n{line}"
     return (
-        f"{typed}: {problem}. Write these lines to a file {name}.toml beside it, and name that file instead:\n\n"
+        f"{typed}: {problem}. Write these lines to a file {name}.toml next to it, and use that file instead:\n\n"
         f'data.test.file = {json.dumps(file, ensure_ascii=False)}\nfields.metadata = "rest"\nfields.{line}'
     )
 
@@ -193,12 +194,12 @@ def _plugged_in() -> Iterator[Benchmark]:
             yield from _benchmarks(load_definition(Path(loaded)), None)
         else:
             raise UsageError(
-                f"the entry point {point.name} of {ENTRY_POINTS} is {type(loaded).__name__}, where a Benchmark or the "
-                "path of a .toml file belongs; mend or remove that package"
+                f"the entry point {point.name} of {ENTRY_POINTS} is {type(loaded).__name__} instead of a Benchmark or the "
+                "path of a .toml file; fix or remove that package"
             )
 
 
 def _squash(name: str) -> str:
-    """`AIME-2024-I`, `aime_2024_i` and `aime24-I` are one name: case, separators and the century do not count."""
+    """Drop case, separators and the century: `AIME-2024-I`, `aime_2024_i` and `aime24-I` are one name."""
     squashed = "".join(character for character in name.lower() if character.isalnum())
     return squashed.replace("aime20", "aime")

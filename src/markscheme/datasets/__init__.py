@@ -1,7 +1,6 @@
-"""Where problems come from: the data folder, the packaged samples, the Hugging Face Hub, a file of one's own.
+"""Sources of problems: the data folder, packaged samples, the Hugging Face Hub, and the user's own files.
 
-Rows leave this package as plain dicts in one documented form a data set, with a `DataFile` that says what was read.
-It knows nothing of prompts, models or marks.
+Rows leave this package as plain dicts in a documented form, with a `DataFile` that says what was read.
 """
 
 from markscheme.datasets.files import DataFile, content_hash, read_rows

@@ -1,6 +1,6 @@
-"""Reading data files (JSON lines, a JSON array, CSV, TSV or Parquet; packed or not) and saying exactly what was read.
+"""Reads data files (JSON lines, a JSON array, CSV, TSV or Parquet, also compressed) and says exactly what was read.
 
-A bad line stops the reading, with file and line number: a benchmark with a row missing is another benchmark.
+A bad line is an error with file and line number: a benchmark with a row missing is another benchmark.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ from markscheme.errors import DataError, MarkschemeError
 
 Row = dict[str, Any]
 
-LARGEST = 4 << 30  # bytes of a data file, all of which are held while it is read
+LARGEST = 4 << 30  # bytes of a data file, which is read into memory
 T = TypeVar("T")
 
-# How far the rows of a file are known to be the official ones; `REMARKS` says it in words.
+# How well the rows of a file are known to be the official ones; `REMARKS` has the words.
 Check = Literal["content", "answers", "recorded", "differs", "none"]
 
 REMARKS: dict[Check, str] = {
@@ -34,23 +34,24 @@ REMARKS: dict[Check, str] = {
     "none": "nothing to compare with",
 }
 
-TABLES = {".csv": ",", ".tsv": "\t"}  # files with one row a line, and what stands between their columns
+TABLES = {".csv": ",", ".tsv": "\t"}  # suffix → delimiter
 
 PACKED = (".gz", ".zst")
 _PLAIN = (".jsonl", ".json", *TABLES)
 SUFFIXES = (*_PLAIN, ".parquet", *(plain + packed for plain in _PLAIN for packed in PACKED))
 
-MOST_UNPACKED = 2**31  # bytes that a packed file may hold: a small one can hold more than any machine
+MOST_UNPACKED = 2**31  # bytes that a compressed file may contain
 
 _BOM = b"\xef\xbb\xbf"
-_Line = tuple[int, bytes]  # its number, from 1, and what it holds
+_UNREADABLE = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)  # the latter for deep nesting
+_Line = tuple[int, bytes]  # number from 1, content
 
 
 class DataFile(msgspec.Struct, frozen=True, kw_only=True):
-    """A data file that was used, as a run's manifest names it.
+    """A data file as a run's manifest names it.
 
-    `sha256` is of the bytes, `content_sha256` of the rows (see `content_hash`), so the same problems in another
-    container or with other spacing keep the second one.
+    `sha256` covers the bytes and `content_sha256` the rows (see `content_hash`), so the latter does not depend on the
+    container or on spacing.
     """
 
     name: str
@@ -63,9 +64,9 @@ class DataFile(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def content_hash(rows: Iterable[Row]) -> str:
-    """The sha256 of the rows themselves: each as compact UTF-8 JSON with sorted keys, followed by a newline.
+    """Return the sha256 of the rows, each as compact UTF-8 JSON with sorted keys and a newline.
 
-    The files that `markscheme data prepare` writes are in exactly this form, so `sha256sum FILE` gives the same.
+    `markscheme data prepare` writes files in exactly this form, so `sha256sum FILE` gives the same.
     """
     digest = hashlib.sha256()
     for line in encode_lines(rows):
@@ -74,18 +75,18 @@ def content_hash(rows: Iterable[Row]) -> str:
 
 
 def encode_lines(rows: Iterable[Row]) -> Iterator[bytes]:
-    """The canonical lines that `content_hash` is taken over."""
+    """Yield the canonical lines that `content_hash` covers."""
     encoder = msgspec.json.Encoder(order="sorted")
     return (encoder.encode(row) + b"\n" for row in rows)
 
 
 def read_rows(path: Path, label: str | None = None, header: Sequence[str] = ()) -> Rows:
-    """The rows of a file, in order, each read when it is asked for; errors name `label` or else the path."""
+    """Return the rows of a file, decoded on demand. Errors name `label` or else the path."""
     name = label or str(path)
     if re.search(r"[*?\[]", path.name) and not path.exists():
         return _all_matching(path, header)
     try:
-        content = read_plain(path, LARGEST, "more than a benchmark has; split it")
+        content = read_plain(path, LARGEST, "too much for a benchmark; split it")
     except OSError as problem:
         raise DataError(f"{name} cannot be read: {problem.strerror or problem}.") from problem
     packed = path.suffix in PACKED
@@ -96,15 +97,15 @@ def read_rows(path: Path, label: str | None = None, header: Sequence[str] = ()) 
         rows = _parquet(path, name)
     elif suffix in TABLES:
         rows = _table(text, TABLES[suffix], name, header)
-    elif suffix == ".json" and text.lstrip().startswith(b"["):
-        rows = _array(text, name)
+    elif suffix == ".json" and not _is_object(text.lstrip().partition(b"\n")[0]):
+        rows = _document(text, name)
     else:
         rows = [(number, line) for number, line in enumerate(text.split(b"\n"), start=1) if line.strip()]
     return Rows(name, hashlib.sha256(content).hexdigest(), rows)
 
 
 def _all_matching(pattern: Path, header: Sequence[str]) -> Rows:
-    """The rows of every file that a pattern such as `train-*.parquet` names, by name; the hash is over their hashes."""
+    """Return the rows of all files that match a pattern, sorted by name. The hash covers their hashes."""
     parts = [read_rows(file, header=header) for file in sorted(pattern.parent.glob(pattern.name))]
     if not parts:
         raise DataError(f"no file matches {pattern}.")
@@ -124,17 +125,19 @@ def _unpacked(content: bytes, suffix: str, name: str) -> bytes:
         text: bytes = stream.read(MOST_UNPACKED + 1)
     except ImportError:
         raise DataError(
-            f"{name} is packed by zstd, which needs pyarrow: run `pip install 'markscheme[data]'`."
+            f"{name} is compressed with zstd, which needs pyarrow: run `pip install 'markscheme[data]'`."
         ) from None
     except (OSError, EOFError, ValueError, zlib.error) as problem:
-        raise DataError(f"{name} cannot be unpacked ({problem}).") from None
+        raise DataError(f"{name} cannot be decompressed ({problem}).") from None
     if len(text) > MOST_UNPACKED:
-        raise DataError(f"{name} holds more than {MOST_UNPACKED:,} bytes; unpack it and cut it into several files.")
+        raise DataError(
+            f"{name} contains more than {MOST_UNPACKED:,} bytes; decompress it and split it into several files."
+        )
     return text
 
 
 class LazySequence(Sequence[T]):
-    """A sequence whose items are made when they are asked for: `_item` makes one, from its index of 0 or more."""
+    """A sequence that makes its items on demand: `_item` takes an index of 0 or more."""
 
     def _item(self, index: int) -> T:
         raise NotImplementedError
@@ -149,12 +152,10 @@ class LazySequence(Sequence[T]):
 
 
 class Rows(LazySequence[Row]):
-    """The rows of one file. A line of JSON is decoded when it is asked for: of a pool of thousands, a run needs ten."""
+    """The rows of one file. JSON lines are decoded on demand, since a run needs ten rows of a large few-shot pool."""
 
     def __init__(self, name: str, sha256: str, rows: Sequence[_Line | Row]) -> None:
-        self.name, self.sha256 = name, sha256
-        """`sha256` is of the file's bytes."""
-        self._rows = rows
+        self.name, self.sha256, self._rows = name, sha256, rows
 
     def __len__(self) -> int:
         return len(self._rows)
@@ -164,19 +165,37 @@ class Rows(LazySequence[Row]):
         return row if isinstance(row, dict) else decode_row(row[1], f"{self.name}, line {row[0]}")
 
 
-def _array(content: bytes, name: str) -> list[Row]:
+def _is_object(line: bytes) -> bool:
     try:
-        return msgspec.json.decode(content, type=list[Row])
-    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as problem:
+        return isinstance(msgspec.json.decode(line), dict)
+    except _UNREADABLE:
+        return False
+
+
+def _document(content: bytes, name: str) -> list[Row]:
+    """Return the rows of a JSON array, or of the only list of objects in an object such as `{"examples": [{…}, …]}`."""
+    try:
+        whole = msgspec.json.decode(content)
+        if isinstance(whole, dict):
+            lists = [
+                key for key, value in whole.items() if isinstance(value, list) and isinstance((*value, 0)[0], dict)
+            ]
+            if len(lists) != 1:
+                raise DataError(
+                    f"{name} is a JSON object with {len(lists)} lists of objects{': ' * bool(lists)}{', '.join(lists)[:80]}; "
+                    "write the rows to a file of their own, as a list or one per line."
+                )
+            whole = whole[lists[0]]
+        return msgspec.convert(whole, list[Row])
+    except _UNREADABLE as problem:
         raise DataError(f"{name} is not a JSON array of objects ({problem}).") from problem
 
 
 def decode_row(line: bytes, where: str, failure: type[MarkschemeError] = DataError) -> Row:
-    """The object of a line of JSON, or a sentence that begins with `where`."""
+    """Decode a JSON object; errors begin with `where`."""
     try:
         row = msgspec.json.decode(line.removeprefix(_BOM))
-    # Invalid UTF-8 and deep nesting come out of msgspec as these two, not as a DecodeError.
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as problem:
+    except _UNREADABLE as problem:
         raise failure(f"{where}: not valid JSON ({problem}).") from problem
     if not isinstance(row, dict):
         raise failure(f"{where}: expected a JSON object, found {type(row).__name__}.")
@@ -190,7 +209,7 @@ def _table(content: bytes, delimiter: str, name: str, header: Sequence[str]) -> 
         text = content.decode()
     except UnicodeDecodeError as problem:
         raise DataError(f"{name} is not UTF-8 text ({problem}); save it as UTF-8.") from None
-    # In a TSV quotation marks are text like any other; a CSV needs them around commas.
+    # A TSV has no quoting; a CSV needs it around commas.
     quoting: Literal[0, 3] = csv.QUOTE_MINIMAL if delimiter == "," else csv.QUOTE_NONE
     reader = csv.reader(text.splitlines(keepends=True), delimiter=delimiter, quoting=quoting, strict=True)
     rows: list[Row] = []

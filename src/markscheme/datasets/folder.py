@@ -1,7 +1,6 @@
-"""The data folder: where it is, reading a benchmark's file out of it, and whether that is what it should be.
+"""The data folder: where it is, how a benchmark's file is read from it, and whether that is the official file.
 
-It never fetches anything: a missing file is one sentence that says what fetches it. Another file than the official
-one is read too, but the record of it says so.
+Nothing is fetched here. A file that is not the official one is read too, and its record says so.
 """
 
 from __future__ import annotations
@@ -18,12 +17,12 @@ from markscheme.errors import DataError
 
 ENVIRONMENT_VARIABLE = "MARKSCHEME_DATA"
 
-# Original problems that ship with the package, so that everything works offline.
+# Original problems in the package, so that everything works offline.
 SAMPLES = Path(__file__).parent / "samples"
 
 
 class SourceRecord(msgspec.Struct, frozen=True, kw_only=True):
-    """Where a file of the data folder was fetched from; lies beside it as `test.source.json`."""
+    """Where a file of the data folder was fetched from; stored next to it as `test.source.json`."""
 
     source: str
     revision: str
@@ -35,25 +34,25 @@ class SourceRecord(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def locate(data_dir: Path | None = None) -> Path:
-    """The data folder: `data_dir` if given, else `$MARKSCHEME_DATA`, else `markscheme/data` in the user cache."""
+    """Return the data folder: `data_dir`, else `$MARKSCHEME_DATA`, else `markscheme/data` in the user cache."""
     if data_dir is not None:
         return Path(data_dir).expanduser()
     if chosen := os.environ.get(ENVIRONMENT_VARIABLE):
         return Path(chosen).expanduser()
     cache = Path(os.environ.get("XDG_CACHE_HOME", ""))
-    # The XDG specification: a relative path there is invalid and must be ignored.
+    # The XDG specification says that a relative path must be ignored.
     return (cache if cache.is_absolute() else Path.home() / ".cache") / "markscheme" / "data"
 
 
 class SourceRows(LazySequence[Row]):
-    """The canonical rows of one source, each made when it is asked for, and what is known of the whole file."""
+    """The canonical rows of one source, made on demand, and what is known of the file."""
 
     def __init__(self, source: Source, folder: Path) -> None:
-        """Raises `FileNotFoundError` where neither the file nor its stand-in is there."""
+        """Raise `FileNotFoundError` if neither the file nor its stand-in exists."""
         self._source = source
         self._folder = Path(source.folder) if source.folder is not None else folder
         present = [name for name in (source.file, source.stand_in) if name and (self._folder / name).is_file()]
-        if not present and not (source.folder is not None and not source.places):  # our own is complained of by name
+        if not present and (source.folder is None or source.places):  # else `read_rows` reports the file by name
             raise FileNotFoundError(source.file)
         self.name = present[0] if present else source.file
         self.path = self._folder / self.name
@@ -69,13 +68,13 @@ class SourceRows(LazySequence[Row]):
             raise DataError(f"{self.path}, row {index + 1}: {problem}.") from None
 
     def describe(self) -> DataFile:
-        """What a manifest says of it. The rows of a file whose bytes are known are not read for it."""
+        """Return the file's record for a manifest. Rows are hashed only if the bytes are not known."""
         source, sha256 = self._source, self._rows.sha256
         record = read_record(source, self._folder) if source.places else None
         known = {sha256 for sha256 in (source.sha256, record and record.content_sha256) if not source.hashed}
         if source.sha256 is not None and sha256 in source.same:
             content = source.sha256
-        else:  # what `prepare` wrote is canonical: its bytes are its rows
+        else:  # what `prepare` wrote is canonical, so its bytes and its rows have the same hash
             content = sha256 if sha256 in known else content_hash(self)
         origin, check = "found in the data folder", self._check(content, record)
         if source.folder is not None:
@@ -111,12 +110,12 @@ class SourceRows(LazySequence[Row]):
 
 
 def record_path(source: Source, folder: Path) -> Path:
-    """Where the source record of a file lies, whether or not there is one."""
+    """Return the path of a file's source record, whether or not it exists."""
     return (folder / source.file).with_suffix(".source.json")
 
 
 def read_record(source: Source, folder: Path) -> SourceRecord | None:
-    """The record of the first fetch, or nothing if the file was not fetched."""
+    """Return the record of the first fetch; None if the file was not fetched."""
     path = record_path(source, folder)
     try:
         return msgspec.json.decode(path.read_bytes(), type=SourceRecord)
@@ -124,11 +123,11 @@ def read_record(source: Source, folder: Path) -> SourceRecord | None:
         return None
     except (OSError, msgspec.DecodeError, UnicodeDecodeError) as problem:
         raise DataError(
-            f"{path} is not a readable source record ({problem}); delete it to have it made again."
+            f"{path} is not a readable source record ({problem}); delete it to have it created again."
         ) from None
 
 
-# `unrecorded`: well-formed, but neither the catalogue nor a record of a fetch says what it should be.
+# `unrecorded`: well-formed, but there is no hash to compare it with.
 State = Literal["ready", "unrecorded", "stand-in", "missing", "differs", "unreadable"]
 
 _STATES: dict[Check, State] = {
@@ -141,7 +140,7 @@ _STATES: dict[Check, State] = {
 
 
 class FileReport(msgspec.Struct, frozen=True, kw_only=True):
-    """What there is of one file."""
+    """The state of one file."""
 
     name: str
     state: State
@@ -150,11 +149,11 @@ class FileReport(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def inspect(source: Source, folder: Path) -> FileReport:
-    """The state of one file of the data folder."""
+    """Return the state of one file of the data folder."""
     try:
         rows = SourceRows(source, folder)
         for _ in rows:
-            pass  # every row is read: one that does not fit is told
+            pass  # reading every row reports one that does not fit
         file = rows.describe()
     except FileNotFoundError:
         return FileReport(name=source.file, state="missing", detail="not fetched yet")

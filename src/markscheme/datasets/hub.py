@@ -1,6 +1,6 @@
-"""One file from the Hugging Face Hub, by its own client, or one sentence why not.
+"""Downloads one file from the Hugging Face Hub with its own client, or says in one sentence why it cannot.
 
-Downloads go to a folder of the caller's, never into the shared Hub cache: what fails a check must not stay anywhere.
+Downloads go to a folder of the caller, not to the shared Hub cache, so that nothing unchecked remains.
 """
 
 from __future__ import annotations
@@ -15,23 +15,23 @@ from pathlib import Path
 from markscheme.datasets.sources import Download, NotThereError
 from markscheme.errors import DataError
 
-# How often a broken or stalled download is taken up again. The client itself allows five, each after a timeout.
+# Retries of a broken or stalled download. The client's own limit is five, each after a timeout.
 _RETRIES = 2
 
 
 class _GaveUpError(Exception):
-    """The client wanted to retry once more than `_RETRIES`."""
+    """The client wanted more than `_RETRIES` retries."""
 
 
 def download(repo: str, revision: str, file: str, folder: Path) -> Download:
-    """Fetch a file into `folder`; on a terminal the client shows its bar.
+    """Download a file into `folder`; on a terminal the client shows its progress bar.
 
     `HF_ENDPOINT`, `HF_TOKEN`, `HF_HUB_DOWNLOAD_TIMEOUT` and the other settings of the client apply.
     """
     http_errors = _import_client()
     from huggingface_hub import hf_hub_download
 
-    # ValueError: how the client wraps a failed first request when a download is forced. RuntimeError: its Xet part.
+    # ValueError wraps a failed first request of a forced download. RuntimeError comes from the Xet client.
     expected: tuple[type[BaseException], ...] = (*http_errors, OSError, ValueError, RuntimeError, _GaveUpError)
 
     try:
@@ -42,7 +42,7 @@ def download(repo: str, revision: str, file: str, folder: Path) -> Download:
                 repo_type="dataset",
                 revision=revision,
                 cache_dir=folder,
-                # Without this the client answers a stalled connection with further attempts of 60 seconds each.
+                # Without this the client retries a stalled connection for 60 seconds each time.
                 force_download=True,
                 endpoint=_server(),
             )
@@ -54,9 +54,9 @@ def download(repo: str, revision: str, file: str, folder: Path) -> Download:
 
 
 def _import_client() -> tuple[type[Exception], ...]:
-    """The exceptions of the client's HTTP library, which is another one in each of its major versions."""
+    """Return the exceptions of the client's HTTP library, which depends on its major version."""
     try:
-        import pyarrow.parquet  # noqa: F401 - asked for now rather than after the download
+        import pyarrow.parquet  # noqa: F401 - fail before the download, not after it
         from huggingface_hub.errors import HfHubHTTPError
     except ImportError as problem:
         missing = str(problem.name).partition(".")[0]
@@ -67,14 +67,14 @@ def _import_client() -> tuple[type[Exception], ...]:
 
 
 def _server() -> str:
-    # Read at each call: the client itself looks only once, when it is imported.
+    # The client reads this only once, when it is imported.
     return (os.environ.get("HF_ENDPOINT") or "https://huggingface.co").rstrip("/")
 
 
 class _RetryCounter(logging.Filter):
-    """Ends the client's retries, which have no end of their own while every attempt brings some bytes.
+    """Limits the client's retries, which do not end while every attempt brings some bytes.
 
-    The client announces each retry with a warning: here it is counted instead of printed, and one too many raises.
+    The client logs a warning for each retry. The warnings are counted instead of printed, and one too many raises.
     """
 
     def __init__(self) -> None:
@@ -96,7 +96,7 @@ def _bounded_retries() -> Iterator[None]:
     client = logging.getLogger("huggingface_hub.file_download")
     counter, level = _RetryCounter(), client.level
     client.addFilter(counter)
-    client.setLevel(logging.WARNING)  # a quieter setting of the user's would hide the retries from the counter
+    client.setLevel(logging.WARNING)  # with a quieter setting the retries could not be counted
     try:
         yield
     finally:
@@ -105,7 +105,7 @@ def _bounded_retries() -> Iterator[None]:
 
 
 def _explain(problem: BaseException, repo: str, revision: str, file: str) -> DataError:
-    """The failure as one sentence: what, where, what to do."""
+    """Return the failure as one sentence."""
     chain = list(_chain(problem))
     what = f"{file} of {repo}"
     for link in chain:
@@ -119,7 +119,7 @@ def _explain(problem: BaseException, repo: str, revision: str, file: str) -> Dat
     if "Timeout" in names:
         return DataError(f"{what} was not fetched: {server} stopped answering; try again later.")
     if "RemoteProtocolError" in names or "ReadError" in names or "Consistency check" in str(chain[0]):
-        return DataError(f"{what} was not fetched: the download from {server} broke off before its end; try again.")
+        return DataError(f"{what} was not fetched: the download from {server} broke off; try again.")
     if "ConnectError" in names or "ProxyError" in names:
         return DataError(f"{what} was not fetched: {server} cannot be reached ({_last_line(chain)}); are you offline?")
     return DataError(f"{what} was not fetched from {server}: {_last_line(chain)}.")
@@ -140,6 +140,6 @@ def _chain(problem: BaseException | None) -> Iterator[BaseException]:
 
 
 def _last_line(chain: list[BaseException]) -> str:
-    """What the innermost error says that says anything, on one line."""
+    """Return the last line of the innermost error that has a message."""
     said = [line for link in chain for line in str(link).splitlines() if line.strip()]
     return said[-1].strip().rstrip(".") if said else type(chain[-1]).__name__

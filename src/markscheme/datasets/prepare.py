@@ -1,6 +1,6 @@
-"""Official data: fetched, checked against what is pinned, and only then put under its name in the data folder.
+"""Fetches official data, checks it against the pinned hash, and only then writes it to the data folder.
 
-Nothing unchecked is ever written: a wrong file, a broken download and Ctrl-C all leave the folder as it was.
+A wrong file, a broken download and Ctrl-C all leave the folder as it was.
 """
 
 from __future__ import annotations
@@ -22,16 +22,16 @@ from markscheme.datasets.folder import SourceRecord, SourceRows, read_record, re
 from markscheme.datasets.sources import Download, NotThereError, RemoteFile, Source
 from markscheme.errors import DataError
 
-TRUSTED = ("content", "answers", "recorded")  # the outcomes of a check with which a file counts as prepared
+TRUSTED = ("content", "answers", "recorded")  # check results of a prepared file
 
 _TRUSTED_FIRST = "No hash of these rows is known, so they were trusted and recorded; a later fetch must equal them."
 
-Examine = Callable[[Source, list[Row]], None]  # refuses rows that cannot be right, with a `ValueError`
-Get = Callable[[RemoteFile], list[Download]]  # the files of a place
+Examine = Callable[[Source, list[Row]], None]  # raises `ValueError` for rows that cannot be right
+Get = Callable[[RemoteFile], list[Download]]  # downloads the files of a place
 
 
 class Prepared(NamedTuple):
-    """What `prepare` did for one file: it was `there` already or was `fetched`, and a remark if there is one."""
+    """A prepared file: it was `there` already or was `fetched`, and a remark if there is one."""
 
     file: DataFile
     action: Literal["there", "fetched"]
@@ -45,13 +45,13 @@ class _Fetched(NamedTuple):
 
 
 def prepare(sources: Iterable[Source], folder: Path, examine: Examine, *, force: bool = False) -> list[Prepared]:
-    """Bring every file into the data folder; what is there and right is not fetched again."""
+    """Bring every file into the data folder. Correct files are not fetched again."""
     prepared = []
     with tempfile.TemporaryDirectory(prefix="markscheme-") as scratch:
         downloads: dict[str, list[Download]] = {}
 
         def get(place: RemoteFile) -> list[Download]:
-            """Each file once: both AIME contests of a year come out of one."""
+            """Download each file once: both AIME contests of a year may be in one."""
             if str(place) not in downloads:
                 downloads[str(place)] = place.fetch(Path(scratch))
             return downloads[str(place)]
@@ -69,7 +69,7 @@ def _what_is_there(source: Source, folder: Path) -> DataFile | None:
     try:
         rows = SourceRows(source, folder)
         return rows.describe() if rows.name == source.file else None
-    except (FileNotFoundError, DataError):  # unreadable is as good as missing: it will be replaced
+    except (FileNotFoundError, DataError):  # an unreadable file will be replaced
         if not source.places:
             raise
         return None
@@ -86,14 +86,14 @@ def _fetch(source: Source, folder: Path, get: Get, examine: Examine) -> Prepared
 
 
 def _first_available(source: Source, get: Get, examine: Examine) -> _Fetched:
-    """From the first place that has it; any other failure is not a reason to look elsewhere."""
+    """Fetch from the first place that has it. Other failures are final."""
     first, *others = source.places
     try:
         return _read(source, first, get, examine)
     except NotThereError:
         for place in others:
             with suppress(NotThereError):
-                note = f"{first} is not given out, so {place} was used."
+                note = f"{first} is not available, so {place} was used."
                 return _read(source, place, get, examine)._replace(note=note)
         raise
 
@@ -121,7 +121,7 @@ def _read(source: Source, place: RemoteFile, get: Get, examine: Examine) -> _Fet
 
 
 def _refuse_mismatch(source: Source, fetched: _Fetched, folder: Path) -> None:
-    """Compare with what is pinned, and with the record of an earlier fetch where that leaves something open."""
+    """Compare with the pinned hash, and with the record of an earlier fetch."""
     rows, record = fetched.rows, fetched.record
     earlier = read_record(source, folder)
     refused = f"{source.file} was not written: {record.source} has {len(rows)} rows"
@@ -142,7 +142,7 @@ def _refuse_mismatch(source: Source, fetched: _Fetched, folder: Path) -> None:
 
 
 def _write(path: Path, content: bytes) -> None:
-    """All or nothing: a reader sees the old file or the whole new one, also after a crash."""
+    """Write atomically: a reader or a crash sees either the old file or the new one."""
     part = path.with_name(f".{path.name}.{uuid.uuid4().hex}.part")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -1,4 +1,4 @@
-"""Small text files that a person wrote: prompts, prices, benchmarks, experiments, templates."""
+"""Small text files written by people: prompts, prices, benchmarks, experiments, templates."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ LARGEST = 16 << 20
 
 
 def read_small_text(file: Path) -> str:
-    """The text of such a file, in UTF-8 with or without a byte-order mark; one that is too large is an `OSError`, too."""
+    """Return the text of a UTF-8 file, with or without a byte-order mark. `OSError` if it is too large."""
     content = read_plain(file, LARGEST, "and a text of this kind is small")
     return content.decode("utf-8-sig")
 
 
 def read_plain(file: Path, most: int, but: str) -> bytes:
-    """The bytes of a plain file; a pipe, for which one would wait for ever, a device and what is larger are an `OSError`."""
+    """Return the bytes of a plain file. `OSError` for a pipe, a device, or more than `most` bytes; `but` says why."""
     with os.fdopen(os.open(file, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as opened:
         about = os.fstat(opened.fileno())
         if not stat.S_ISREG(about.st_mode):
@@ -34,7 +34,7 @@ def read_plain(file: Path, most: int, but: str) -> bytes:
                 else "it is a pipe or a device; write it to a file first"
             )
             raise OSError(errno.EINVAL, reason)
-        # `read` takes the memory for all that it is asked for at once; files in /proc say that they are empty.
+        # `read` allocates all that it is asked for, and files in /proc have size 0, so read in steps.
         step = min(max(about.st_size, 1 << 16), most) + 1
         content = b"".join(islice(iter(lambda: opened.read(step), b""), most // step + 1))
     if len(content) > most:
@@ -43,11 +43,11 @@ def read_plain(file: Path, most: int, but: str) -> bytes:
 
 
 def read_toml(file: Path, failure: type[MarkschemeError] = UsageError) -> dict[str, Any]:
-    """What such a file says in TOML, or a sentence that tells why it cannot be read."""
+    """Parse a TOML file; raises `failure` with a sentence if it cannot be read."""
     try:
         return tomllib.loads(read_small_text(file))
     except (OSError, UnicodeDecodeError) as problem:
         raise failure(f"{file} cannot be read: {getattr(problem, 'strerror', None) or problem}") from None
-    except (ValueError, RecursionError) as problem:  # a number of 5,000 digits is no `TOMLDecodeError`
+    except (ValueError, RecursionError) as problem:  # a number of 5,000 digits is a plain ValueError
         where = re.search(r"line (\d+)", str(problem))
         raise failure(f"{file}{f', line {where[1]}' if where else ''}: not valid TOML ({problem})") from None

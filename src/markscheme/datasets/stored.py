@@ -1,6 +1,6 @@
-"""Stored outputs of any tool: JSON lines, the names that fields go by, and the text in a line.
+"""Stored outputs of any tool: JSON lines, the usual field names, and the text in a line.
 
-What a line is matched with, and what is done with it, is the business of `replay` and of `mark`.
+`replay` and `mark` match the lines with problems.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Any
 from markscheme.datasets.files import decode_row
 from markscheme.errors import DataError, MarkschemeError
 
-# `answer` comes last: beside another output it is the gold.
+# `answer` comes last: next to another output it is the gold.
 OUTPUT_FIELDS = ("text", "response", "output", "completion", "generation", "model_output", "prediction", "answer")
 SEVERAL_FIELDS = ("responses", "outputs", "completions", "generations", "samples")
 QUESTION_FIELDS = ("question", "problem", "statement", "prompt")
@@ -20,9 +20,9 @@ ID_FIELDS = ("key", "problem_id", "question_id", "unique_id", "id")
 
 
 def rows(file: Path, failure: type[MarkschemeError] = DataError) -> Iterator[tuple[int, int, dict[str, Any]]]:
-    """Each line that holds something, as (line number, offset in bytes, object); a line that is no object is told."""
+    """Yield (line number, byte offset, object) for each nonempty line; any other line is an error."""
     offset = 0
-    if file.is_fifo() or file.is_char_device():  # lines are gone back to; and /dev/zero never ends
+    if file.is_fifo() or file.is_char_device():  # not seekable, and possibly endless
         raise failure(f"cannot read stored outputs {file}: it is a pipe or a device; write it to a file first")
     try:
         lines = file.open("rb")
@@ -36,25 +36,25 @@ def rows(file: Path, failure: type[MarkschemeError] = DataError) -> Iterator[tup
 
 
 def row_at(lines: Any, offset: int) -> dict[str, Any]:
-    """The object of the line that begins there, in a file that was read through before."""
+    """Return the object of the line at an offset."""
     lines.seek(offset)
     return decode_row(lines.readline(), "a stored output")
 
 
 def output(row: Mapping[str, Any]) -> str | None:
-    """The one output of a line."""
+    """Return the only output of a line."""
     return next((row[field] for field in OUTPUT_FIELDS if isinstance(row.get(field), str)), None)
 
 
 def outputs(row: Mapping[str, Any]) -> list[str | None] | None:
-    """All outputs of a line, `None` for one that never came; `None` altogether where there is no such field."""
+    """Return all outputs of a line, None for each that is missing; None if there is no such field."""
     one = output(row)
     if one is not None:
         return [one]
     for field in (*SEVERAL_FIELDS, *OUTPUT_FIELDS):
         if _are_texts(row.get(field)):
             return list(row[field])
-    if isinstance(row.get("resps"), list):  # lm-evaluation-harness --log_samples: a list of requests' lists
+    if isinstance(row.get("resps"), list):  # lm-evaluation-harness --log_samples: a list per request
         return [
             text for request in row["resps"] if isinstance(request, list) for text in request if isinstance(text, str)
         ]
@@ -69,7 +69,7 @@ def _are_texts(value: object) -> bool:
 
 
 def _last_spoken(messages: object) -> str | None:
-    """What the assistant said last in a conversation."""
+    """Return the assistant's last message in a conversation."""
     for message in reversed(messages if isinstance(messages, list) else []):
         if isinstance(message, dict) and message.get("role") == "assistant" and isinstance(message.get("content"), str):
             return str(message["content"])
@@ -77,11 +77,11 @@ def _last_spoken(messages: object) -> str | None:
 
 
 def without_choices(statement: str) -> str:
-    """The question alone, where its choices follow as `(A) …` and `(B) …`: other tools store it so."""
+    """Remove choices `(A) …` and `(B) …` after a question, as other tools store it without them."""
     question, _, listed = statement.rpartition("\n\n(A) ")
     return question if "\n(B) " in listed else statement
 
 
 def squeezed(text: str) -> str:
-    """The text with every run of white space as one blank, by which questions are told apart."""
+    """Return the text with every run of white space as one blank, to compare questions."""
     return " ".join(text.split())

@@ -16,9 +16,9 @@ from markscheme.reporting.drawing import clustered, dependence, looked_at, part_
 from markscheme.reporting.estimates import Estimate, as_estimate, estimate, rate
 from markscheme.reporting.loops import Loops, find_loops, loops_line
 from markscheme.reporting.talks import Doubted, Tools, doubted_of, tools_of
+from markscheme.runs.answers import flag_counts
 from markscheme.runs.archive import origin
 from markscheme.runs.files import file_sizes
-from markscheme.runs.flags import flag_counts
 from markscheme.runs.folder import Failure, Manifest, Run, write_atomically
 from markscheme.runs.snapshot import Snapshot
 from markscheme.runs.usage import Usage

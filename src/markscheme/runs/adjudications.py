@@ -1,9 +1,9 @@
-"""What people say about responses: `adjudications/order.jsonl` and one file of labels per person. Labels are facts.
+"""People's judgements of responses: `adjudications/order.jsonl` and one file of labels per person. Labels are facts.
 
-`order.jsonl` is made once: every response in a random order within its stratum, and strata in turn. Everybody is shown
-responses in that order, so what has been judged of a stratum is at any time a random sample of it. Strata are what the
-marker said and whether it can be doubted (open, or protocols differ); long and short responses come in turn. Responses
-that a run got later form strata of their own. A label is bound to the text it was given for.
+`order.jsonl` lists every response in a random order within its stratum, alternating between strata. Everybody judges in
+that order, so what has been judged of a stratum is always a random sample of it. A stratum is the marker's verdict and
+whether it is doubtful (open, or protocols differ); long and short responses alternate. Responses that arrive later form
+new strata. A label is valid only for the text it was given for.
 """
 
 from __future__ import annotations
@@ -42,28 +42,28 @@ class Drawn(msgspec.Struct, frozen=True):
 
 
 class Label(msgspec.Struct, frozen=True):
-    """What one person said of one response."""
+    """One person's judgement of one response."""
 
     key: str
     sample: int
-    content: str  # a hash of the text that was judged (`content_of`)
+    content: str  # hash of the judged text (`content_of`)
     label: Opinion
     who: str
     when: str
 
 
 def content_of(response: Response) -> str:
-    """A hash of what a person is shown."""
+    """Return a hash of the text that a person is shown."""
     return hashlib.sha256(response.text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 
 def read_order(folder: Path) -> list[Drawn]:
-    """The responses of a run in the order in which people see them; none before the first was drawn."""
+    """Return the responses of a run in the order in which people see them."""
     return list(read_all(folder / FOLDER / ORDER, Drawn))
 
 
 def draw_order(snapshot: Snapshot, seed: int = 0) -> list[Drawn]:
-    """The stored order, with responses that are not in it yet behind the others."""
+    """Return the stored order, after adding the responses that it lacks."""
     assert snapshot.manifest is not None
     order = read_order(snapshot.folder)
     known = {(each.key, each.sample) for each in order}
@@ -83,7 +83,7 @@ def draw_order(snapshot: Snapshot, seed: int = 0) -> list[Drawn]:
     positions: list[tuple[float, Drawn]] = []
     for stratum, members in strata.items():
         luck = random.Random(f"{seed} {stratum}")
-        # The square root: a small stratum, where errors are likelier, is judged more densely than a large one.
+        # The square root judges small strata, where errors are likelier, more densely than large ones.
         pace = len(members) ** 0.5 * (2 if stratum.endswith("doubtful") else 1)
         start = luck.random()
         for number, place in enumerate(_shuffled(members, luck)):
@@ -95,7 +95,7 @@ def draw_order(snapshot: Snapshot, seed: int = 0) -> list[Drawn]:
 
 
 def _shuffled(members: list[tuple[Place, int]], luck: random.Random) -> list[Place]:
-    """A random order in which the shorter and the longer half take turns; which of them begins is random too."""
+    """Return a random order that alternates between the shorter and the longer half."""
     by_size = [place for place, _ in sorted(members, key=lambda each: (each[1], each[0]))]
     halves = [by_size[: len(by_size) // 2], by_size[len(by_size) // 2 :]]
     for half in halves:
@@ -109,18 +109,20 @@ def _shuffled(members: list[tuple[Place, int]], luck: random.Random) -> list[Pla
 
 
 def labels_journal(folder: Path, who: str) -> Journal:
-    """The journal to which one person's labels are appended."""
+    """Return the journal of one person's labels."""
     if not re.fullmatch(r"[\w-][\w.@-]{0,40}", who):
-        raise UsageError(f"a person's name is of letters, digits, dots and dashes, not {who!r}; give one with --who")
+        raise UsageError(
+            f"a name has letters, digits, dots and dashes; {who!r} does not fit: choose another with --who"
+        )
     try:
         (folder / FOLDER).mkdir(exist_ok=True)
     except OSError as error:
-        raise JournalError(f"cannot make {folder / FOLDER}: {error.strerror}") from None
+        raise JournalError(f"cannot create {folder / FOLDER}: {error.strerror}") from None
     return Journal(folder / FOLDER / f"labels.{who}.jsonl")
 
 
 def read_labels(snapshot: Snapshot) -> dict[Place, dict[str, Opinion]]:
-    """What each person last said about each response, as far as the response still reads as it did then."""
+    """Return each person's last label of each response, if the response still has the same text."""
     given: dict[Place, dict[str, Label]] = {}
     for file in sorted((snapshot.folder / FOLDER).glob("labels.*.jsonl")):
         for label in read_all(file, Label):
@@ -136,7 +138,7 @@ def read_labels(snapshot: Snapshot) -> dict[Place, dict[str, Opinion]]:
 
 
 class Adjudication:
-    """A run's responses in the order in which people see them; the terminal and the page go through it."""
+    """A run's responses in the order in which people see them, for the terminal and the page."""
 
     def __init__(self, snapshot: Snapshot, seed: int = 0) -> None:
         self.snapshot = snapshot
@@ -145,7 +147,7 @@ class Adjudication:
             raise UsageError(f"{snapshot.folder} has no marked response to judge")
 
     def shown(self, at: int) -> tuple[Question, Response] | None:
-        """What is judged at a place of the order; None where it is gone."""
+        """Return the question and response at a place of the order; None if they are gone."""
         if not 0 <= at < len(self.order):
             return None
         row = self.snapshot.row(self.order[at].key, self.order[at].sample)
@@ -155,19 +157,19 @@ class Adjudication:
         return (question, response) if question is not None and response is not None else None
 
     def opinions_of(self, who: str) -> dict[int, Opinion]:
-        """One person's opinions so far, by place in the order."""
+        """Return one person's opinions by place in the order."""
         labels = read_labels(self.snapshot)
         given = ((at, labels.get((each.key, each.sample), {}).get(who)) for at, each in enumerate(self.order))
         return {at: label for at, label in given if label is not None}
 
     def label(self, at: int, content: str, label: Opinion, who: str) -> Label:
-        """A label for the text that was read, which has this content."""
+        """Return a label for the text with this content hash."""
         now = datetime.now(UTC).isoformat(timespec="seconds")
         return Label(self.order[at].key, self.order[at].sample, content, label, who, now)
 
 
 def consensus(people: dict[str, Opinion]) -> Opinion:
-    """The opinion of most people who are sure; `unsure` where they are divided."""
+    """Return the majority opinion of those who are sure; `unsure` if they are divided."""
     votes = Counter(label for label in people.values() if label != "unsure")
     if votes["right"] == votes["wrong"]:
         return "unsure"

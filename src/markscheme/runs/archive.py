@@ -1,7 +1,7 @@
-"""A run as one file to send: `run.msz`, a plain zip of the files that digests are kept of, in a fixed order.
+"""A run as one file to send: `run.msz`, a plain zip of the files that have digests, in a fixed order.
 
-It is opened like a folder: unpacked beside, read, and removed when the process ends. What comes in it is hostile: only names
-of ours, plain files, and no more than a text can have been packed into so few bytes.
+It is unpacked to a temporary folder, which is removed when the process ends. Archives are hostile: only known names, plain
+files and a plausible size are accepted.
 """
 
 from __future__ import annotations
@@ -9,8 +9,10 @@ from __future__ import annotations
 import atexit
 import re
 import shutil
+import struct
 import tempfile
 import zipfile
+import zlib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO
@@ -29,15 +31,27 @@ HIDDEN = "[redacted]"
 _NAME = re.compile(
     r"manifest\.json(?:\.(?:mini)?sig)?|(?:rounds|usage|report|lines)\.json|(?:problems|turns|batches|responses[\w.-]*|marks/[\w.:-]+)\.jsonl"
 )
-# Bytes that any archive may unpack to, and how many times its own size a larger one may: texts shrink to a twentieth.
+# Bytes that any archive may unpack to, and for larger ones the factor over its own size. Texts shrink to about 1/20.
 _LEAST_ROOM, _MOST_RATIO = 64 << 20, 200
+
+# What `zipfile` raises for a damaged, encrypted or odd archive; names that are not UTF-8 are a ValueError.
+_DAMAGED = (
+    OSError,
+    zipfile.BadZipFile,
+    zipfile.LargeZipFile,
+    RuntimeError,
+    EOFError,
+    ValueError,
+    zlib.error,
+    struct.error,
+)
 
 _opened: dict[tuple[Path, int, int], Path] = {}
 _origins: dict[Path, Path] = {}
 
 
 def pack(folder: Path, file: Path, redact: bool = False) -> Path:
-    """Write the archive of a run folder; the same folder gives the same bytes."""
+    """Write the archive of a run folder. The same folder gives the same bytes."""
     from markscheme.runs.folder import write_atomically
     from markscheme.runs.signing import FILES
 
@@ -58,7 +72,7 @@ def pack(folder: Path, file: Path, redact: bool = False) -> Path:
 
 
 def _redacted(folder: Path, copy: Path) -> Path:
-    """A copy without statements, solutions and prompts. The digest of the problems as they were stays in its manifest."""
+    """Copy a run without statements, solutions and prompts. Its manifest keeps the digest of the original problems."""
     from markscheme.runs.folder import Run, write_atomically
 
     if line := alteration_line(folder, Run.open(folder).manifest):  # new digests would hide it
@@ -72,14 +86,14 @@ def _redacted(folder: Path, copy: Path) -> Path:
     run = Run.open(copy)
     if (before := run.manifest.digests.get("problems.jsonl")) is None:
         raise JournalError(
-            f"{folder} has no digests, which {option('redact')} keeps in place of the statements; {command('resume', folder)} makes them"
+            f"{folder} has no digests, which {option('redact')} needs; {command('resume', folder)} adds them"
         )
     run.seal(msgspec.structs.replace(run.manifest, redacted=before.sha256), "problems.jsonl")
     return copy
 
 
 def _opened_inside(file: Path, folder: Path) -> BinaryIO:
-    """A file of the folder to read. What a link leads to elsewhere is not part of the run, and must not be sent."""
+    """Open a file of the folder. The target of a link elsewhere is not part of the run and must not be sent."""
     try:
         state_inside(file, folder.resolve())
         return open_plain(file)
@@ -94,14 +108,14 @@ def _hidden(file: Path) -> Iterator[Question]:
         messages = tuple(Message(each.role, HIDDEN) for each in question.prompt.messages)
         if any(question.problem.statement in text for text in question.prompt.then):
             raise JournalError(
-                f"{file.parent} cannot be redacted: what the user said next repeats the statement, and is in every response"
+                f"{file.parent} cannot be redacted: a later user turn repeats the statement, and it is in every response"
             )
         prompt = msgspec.structs.replace(question.prompt, messages=messages)
         yield msgspec.structs.replace(question, problem=problem, prompt=prompt)
 
 
 def unpacked(file: Path) -> Path:
-    """The folder of an archive; removed when the process ends."""
+    """Unpack an archive and return its folder, which is removed when the process ends."""
     try:
         state = file.stat()
         known = (file.absolute(), state.st_size, state.st_mtime_ns)
@@ -112,12 +126,12 @@ def unpacked(file: Path) -> Path:
             _opened[known] = place / file.stem
             _origins[place / file.stem] = file
         return _opened[known]
-    except (OSError, zipfile.BadZipFile, zipfile.LargeZipFile, RuntimeError, NotImplementedError, EOFError) as problem:
+    except _DAMAGED as problem:
         raise JournalError(f"{file} cannot be read as a run: {getattr(problem, 'strerror', None) or problem}") from None
 
 
 def origin(folder: Path) -> Path:
-    """The archive that a folder was unpacked from, or the folder itself: what a person knows it by."""
+    """Return the archive that a folder was unpacked from, or the folder itself."""
     return _origins.get(folder, folder)
 
 
@@ -128,7 +142,9 @@ def _unpack(file: Path, folder: Path, most: int) -> None:
         if other := next((name for name in names if not _NAME.fullmatch(name)), None):
             raise JournalError(f"{file} holds {other[:100]!r}, which is not a file of a run")
         if len(set(names)) < len(names) or sum(item.file_size for item in items) > most:
-            raise JournalError(f"{file} holds a file twice, or more than {most >> 20} MB: it is not an archive of ours")
+            raise JournalError(
+                f"{file} contains a file twice, or more than {most >> 20} MB, so it is not an archive of ours"
+            )
         (folder / "marks").mkdir(parents=True)
         for item in items:
             with archive.open(item) as packed, (folder / item.filename).open("xb") as out:

@@ -1,11 +1,12 @@
-"""Columns: a few numbers about every line of a run's journals and where the line stands. Never a text.
+"""Numbers about every line of a run's journals, as columns that only grow. Never a text.
 
-A table only grows, so what a `Snapshot` took of it never changes. 73 bytes a response and 19 a mark.
+73 bytes per response and 19 per mark. What a `Snapshot` took of a table never changes.
 """
 
 from __future__ import annotations
 
 import struct
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -24,58 +25,53 @@ FINISH = ("stop", "length", "content_filter", "other")
 UNKNOWN = -1
 
 SAMPLE_BITS = 20
-LARGEST_SAMPLE = 1_000_000  # a larger index is a damaged line
+LARGEST_SAMPLE = 1_000_000  # a larger index means a damaged line
 
 Ints = npt.NDArray[np.int64]
 Mask = npt.NDArray[np.bool_]
-Table = npt.NDArray[Any]  # a structured array: one row a line
+Table = npt.NDArray[Any]  # a structured array, one row per line
 
 _NAN = float("nan")
 _FINISH_CODE: dict[str | None, int] = {name: code for code, name in enumerate(FINISH)}
 
-# column, letter for `struct`, type for numpy
-_RESPONSE_COLUMNS = (
-    ("cell", "q", "<i8"),  # problem and sample in one number
-    ("offset", "q", "<i8"),
-    ("length", "i", "<i4"),  # bytes of the line
-    ("size", "i", "<i4"),  # characters of text and reasoning
-    ("prompt_tokens", "i", "<i4"),
-    ("tokens", "i", "<i4"),
-    ("reasoning_tokens", "i", "<i4"),
-    ("latency", "f", "<f4"),
-    ("first_token", "f", "<f4"),
-    ("unit", "i", "<i4"),  # the seed: samples of a problem that share it came with one request
-    ("text", "i", "<i4"),  # a hash of the text, by which repeated ones are found
-    ("attempts", "H", "<u2"),
-    ("file", "h", "<i2"),
-    ("kind", "b", "i1"),  # of the error: 0 is an answer
-    ("finish", "b", "i1"),
-    ("cached_tokens", "i", "<i4"),
-    ("turns", "H", "<u2"),  # of the model, in a conversation; else 0
-    ("calls", "H", "<u2"),  # of tools
-    ("tool_errors", "H", "<u2"),
-    ("tool_tokens", "i", "<i4"),
-    ("cut", "b", "i1"),  # still calling when its turns were used up
+# Column, its type in the notation that `struct` and numpy share, and its value while the response has not been read.
+_RESPONSE_COLUMNS: tuple[tuple[str, str, float], ...] = (
+    ("cell", "q", 0),  # problem and sample in one number
+    ("offset", "q", UNKNOWN),
+    ("length", "i", 0),  # bytes of the line
+    ("size", "i", 0),  # characters of text and reasoning
+    ("prompt_tokens", "i", UNKNOWN),
+    ("tokens", "i", UNKNOWN),
+    ("reasoning_tokens", "i", UNKNOWN),
+    ("latency", "f", _NAN),
+    ("first_token", "f", _NAN),
+    ("unit", "i", UNKNOWN),  # the seed: samples of a problem that share it came with one request
+    ("text", "i", 0),  # a hash of the text, to find repeated ones
+    ("attempts", "H", 0),
+    ("file", "h", UNKNOWN),
+    ("kind", "b", 0),  # of the error; 0 is an answer
+    ("finish", "b", UNKNOWN),
+    ("cached_tokens", "i", UNKNOWN),
+    ("turns", "H", 0),  # the model's turns in a conversation, else 0
+    ("calls", "H", 0),  # tool calls
+    ("tool_errors", "H", 0),
+    ("tool_tokens", "i", UNKNOWN),
+    ("cut", "b", 0),  # still calling tools when its turns were used up
 )
-_RANGES = {"q": 2**63 - 1, "i": 2**31 - 1, "H": 2**16 - 1, "h": 2**15 - 1, "b": 2**7 - 1, "f": 1e38}
-# The least and the most that each column takes.
-_LIMITS = [(0 if letter == "H" else -1, _RANGES[letter]) for _, letter, _ in _RESPONSE_COLUMNS]
+_MARK_COLUMNS = (("cell", "q", 0), ("offset", "q", 0), ("label", "h", 0), ("verdict", "b", 0))
 
-_MARK_COLUMNS = (("cell", "q", "<i8"), ("offset", "q", "<i8"), ("label", "h", "<i2"), ("verdict", "b", "i1"))
+_LARGEST = {"q": 2**63 - 1, "i": 2**31 - 1, "H": 2**16 - 1, "h": 2**15 - 1, "b": 2**7 - 1, "f": 1e38}
 
-_RESPONSE_TYPE = np.dtype([(name, kind) for name, _, kind in _RESPONSE_COLUMNS])
-# The numbers of a response that has not been read yet.
-ABSENT: Table = np.array(
-    (
-        *(0, UNKNOWN, 0, 0, UNKNOWN, UNKNOWN, UNKNOWN, _NAN, _NAN, UNKNOWN, 0, 0, UNKNOWN, 0, UNKNOWN),
-        *(UNKNOWN, 0, 0, 0, UNKNOWN, 0),
-    ),
-    _RESPONSE_TYPE,
-)
+
+def _type_of(columns: Sequence[tuple[str, str, float]]) -> np.dtype[Any]:
+    return np.dtype([(name, f"<{letter}") for name, letter, _ in columns])
+
+
+ABSENT: Table = np.array(tuple(value for *_, value in _RESPONSE_COLUMNS), _type_of(_RESPONSE_COLUMNS))
 
 
 class Columns:
-    """Some rows of a table, column by column: `columns["tokens"]`. A column takes memory from when it is asked for."""
+    """Some rows of a table by column: `columns["tokens"]`. A column is copied when first asked for."""
 
     def __init__(self, table: Table, chosen: Ints) -> None:
         self._table, self._chosen = table, chosen
@@ -93,27 +89,27 @@ class Columns:
 class _Lines:
     """A growing table, fed line by line."""
 
-    def __init__(self, columns: tuple[tuple[str, str, str], ...]) -> None:
-        self._type = np.dtype([(name, kind) for name, _, kind in columns])
+    def __init__(self, columns: Sequence[tuple[str, str, float]]) -> None:
+        self._type = _type_of(columns)
         self._pack = struct.Struct("<" + "".join(letter for _, letter, _ in columns)).pack
         self._new = bytearray()
         self._table: Table = np.zeros(0, self._type)
 
     def table(self) -> Table:
-        """Everything so far. Later lines make a new table, this one stays as it is."""
+        """Return everything so far. Later lines make a new table."""
         if self._new:
-            new = np.frombuffer(self._new, self._type)  # takes the bytes over, no copy
+            new = np.frombuffer(self._new, self._type)  # takes the bytes over without a copy
             self._table = np.concatenate([self._table, new]) if len(self._table) else new
             self._new = bytearray()
         return self._table
 
 
 class ResponseLines(_Lines):
-    """Every whole line of the responses' files whose problem is known."""
+    """Every whole line of the response files whose problem is known."""
 
     def __init__(self) -> None:
         super().__init__(_RESPONSE_COLUMNS)
-        self.kinds: dict[str, int] = {"": 0}  # kinds of error, by the number that stands for each
+        self.kinds: dict[str, int] = {"": 0}  # kind of error → its number
 
     def add(self, cell: int, one: Response, file: int, offset: int, length: int) -> None:
         kind = 0
@@ -121,7 +117,7 @@ class ResponseLines(_Lines):
             name = one.error_kind or "unknown"
             kind = self.kinds.setdefault(name, len(self.kinds)) if len(self.kinds) < 127 else self.kinds.get(name, 126)
         prompt, tokens, reasoning = one.prompt_tokens, one.completion_tokens, one.reasoning_tokens
-        self._append(
+        numbers = (
             cell,
             offset,
             length,
@@ -138,21 +134,20 @@ class ResponseLines(_Lines):
             kind,
             _FINISH_CODE.get(one.finish_reason, UNKNOWN),
             UNKNOWN if one.cached_tokens is None else one.cached_tokens,
-            *(_talk(one) if one.turns else _ONE_TURN),
+            *(_conversation(one) if one.turns else (0, 0, 0, UNKNOWN, 0)),
         )
-
-    def _append(self, *numbers: float) -> None:
         try:
             self._new += self._pack(*numbers)
-        except (struct.error, OverflowError):  # what does not fit is cut to what does
-            fitting = (min(max(each, low), high) for each, (low, high) in zip(numbers, _LIMITS, strict=True))
-            self._new += self._pack(*fitting)
+        except (struct.error, OverflowError):
+            self._new += self._pack(*map(_clamped, numbers, _RESPONSE_COLUMNS))
 
 
-_ONE_TURN = (0, 0, 0, UNKNOWN, 0)
+def _clamped(number: float, column: tuple[str, str, float]) -> float:
+    letter = column[1]
+    return min(max(number, 0 if letter == "H" else -1), _LARGEST[letter])
 
 
-def _talk(one: Response) -> tuple[int, ...]:
+def _conversation(one: Response) -> tuple[int, ...]:
     spoken = sum(turn.role == "assistant" for turn in one.turns)
     tokens = one.tool_tokens
     return spoken, one.calls or 0, one.tool_errors or 0, UNKNOWN if tokens is None else tokens, one.cut_off_by_turns
@@ -163,11 +158,10 @@ class MarkLines(_Lines):
 
     def __init__(self) -> None:
         super().__init__(_MARK_COLUMNS)
+        # `name@version` as the marks say → its number; in the order of their first appearance.
         self.labels: dict[str, int] = {}
-        """`name@version` as the marks say, by the number that stands for each; the last to appear is last."""
 
     def add(self, cell: int, offset: int, label: str, verdict: str) -> None:
-        """Keep where a mark stands and what it says; a verdict that does not exist (yet) is none."""
         number = self.labels.get(label)
         if number is None:
             number = self.labels[label] = min(len(self.labels), 2**15 - 1)
@@ -175,7 +169,7 @@ class MarkLines(_Lines):
 
 
 def last_of_each(cells: Ints, *later: npt.NDArray[Any]) -> Ints:
-    """The place of the last line of each cell, cells in order; `later` are keys that decide before the position does."""
+    """Return the place of the last line of each cell, ordered by cell. The keys in `later` outrank the position."""
     order = np.lexsort((*reversed(later), cells)) if later else np.argsort(cells, kind="stable")
     ordered = cells[order]
     last: Ints = order[np.append(ordered[1:] != ordered[:-1], np.ones(min(1, len(ordered)), bool))]
@@ -183,10 +177,10 @@ def last_of_each(cells: Ints, *later: npt.NDArray[Any]) -> Ints:
 
 
 def problem_of(cells: Ints) -> Ints:
-    """The number of the problem in each cell."""
+    """Return the number of the problem in each cell."""
     return cells >> SAMPLE_BITS
 
 
 def sample_of(cells: Ints) -> Ints:
-    """The number of the sample in each cell."""
+    """Return the number of the sample in each cell."""
     return cells & ((1 << SAMPLE_BITS) - 1)

@@ -1,7 +1,7 @@
-"""Digests of what a run folder holds, written into its manifest when the run ends: later alterations are seen.
+"""Digests of the files of a run, written into its manifest when the run ends, so that later alterations are found.
 
-They show that a folder is as it was when it was closed. They cannot show that it was not made up from the start.
-People's labels (`adjudications/`) and logs of servers come later or beside, and are not covered.
+They cannot show that a folder was not made up from the start. They do not cover people's labels (`adjudications/`) and
+server logs.
 """
 
 from __future__ import annotations
@@ -21,30 +21,30 @@ COVERED = (
     *("problems.jsonl", "rounds.json", "usage.json", "report.json", "responses*.jsonl", "turns.jsonl", "batches.jsonl"),
     "marks/*.jsonl",
 )
-LINES = "lines.json"  # a short digest of each line of each file, by which `verify` names the lines that differ
+LINES = "lines.json"  # a short digest of each line, so that `verify` can name the lines that differ
 SETTINGS = "settings_sha256"
 SHORT = 8  # hexadecimal digits of a line's digest
 MOST_NAMED = 5
 
-# Digests by path, inode, size and time of change: the viewer asks again and again.
+# Digests by path, inode, size and time of change, because the viewer asks often.
 _seen: dict[tuple[str, int, int, int], str] = {}
 
 
 class FileDigest(msgspec.Struct, frozen=True):
-    """A file as it was when the run was closed."""
+    """A file at the end of the run."""
 
     sha256: str
     bytes: int
 
 
 def covered(folder: Path) -> dict[str, Path]:
-    """The files that a digest is kept of, by their names in the folder."""
+    """Return the files that have a digest, by their names in the folder."""
     files = [*(file for pattern in COVERED for file in sorted(folder.glob(pattern))), *folder.glob(LINES)]
     return {file.relative_to(folder).as_posix(): file for file in files}
 
 
 def uncovered(folder: Path) -> list[str]:
-    """What lies in a run folder and no run has put there: no digest covers it, and nothing reads it."""
+    """Return the names of files that no run writes: they have no digest, and nothing reads them."""
     ours = {"manifest.json", "manifest.json.sig", "manifest.json.minisig", "lock", "adjudications", "judges", "servers"}
     files = (*folder.iterdir(), *(folder / "marks").glob("*"))
     names = (file.relative_to(folder).as_posix() for file in files if not file.name.startswith("."))
@@ -52,7 +52,7 @@ def uncovered(folder: Path) -> list[str]:
 
 
 def digest(file: Path, most: int | None = None) -> FileDigest:
-    """Of a whole file, or of its first bytes."""
+    """Return the digest of a whole file, or of its first `most` bytes."""
     made, left = hashlib.sha256(), most if most is not None else state_inside(file, None).st_size
     taken = 0
     with open_plain(file) as stream:
@@ -63,10 +63,10 @@ def digest(file: Path, most: int | None = None) -> FileDigest:
 
 
 def sealed(folder: Path, before: Mapping[str, FileDigest], only: str | None = None) -> dict[str, FileDigest]:
-    """The digests of a folder that was just written; writes `lines.json`. With `only`, those of that file alone are new.
+    """Return the digests of a folder, and write `lines.json`. With `only`, just the digest of that file is new.
 
-    Responses are facts: where those that a digest was kept of are no longer there as they were, that digest stays, and
-    the folder never matches it again.
+    Responses are facts. If lines that an earlier digest covers have changed, the earlier digest stays, so that the
+    alteration is still found.
     """
     from markscheme.runs.folder import write_atomically
 
@@ -81,7 +81,7 @@ def sealed(folder: Path, before: Mapping[str, FileDigest], only: str | None = No
             try:
                 kept = old is None or not _fact(name) or digest(file, old.bytes) == old
                 made[name] = digest(file) if kept or old is None else old
-            except OSError:  # a folder in its place, say: closing a run must not fail for it, and `altered` names it
+            except OSError:  # such as a folder of that name: `altered` reports it
                 made |= {name: old} if old else {}
     return made | {LINES: digest(folder / LINES)}
 
@@ -91,19 +91,19 @@ def _fact(name: str) -> bool:
 
 
 def settings_digest(manifest: bytes) -> str:
-    """Of everything else that a manifest says, the digests of files included."""
+    """Return the digest of all other fields of a manifest, including the file digests."""
     values = msgspec.json.decode(manifest)
     values.pop(SETTINGS, None)
     return hashlib.sha256(msgspec.json.encode(values, order="sorted")).hexdigest()
 
 
 def _as_written(manifest: bytes) -> bool:
-    """Whether it is laid out as we lay it out: a name that is there twice, say, would be read as its last value."""
+    """True if the bytes are laid out as we write them, so that a field cannot occur twice."""
     return manifest == msgspec.json.format(msgspec.json.encode(msgspec.json.decode(manifest)), indent=2)
 
 
 def altered(folder: Path, manifest: Any) -> list[str]:
-    """What no longer matches the digests of a run that has ended, by name; nothing where none were recorded."""
+    """Return the names of files that no longer match the digests of a finished run."""
     if manifest.status == "running" or not (manifest.digests or manifest.settings_sha256):
         return []
     files, kept = covered(folder), manifest.digests
@@ -118,14 +118,14 @@ def altered(folder: Path, manifest: Any) -> list[str]:
 
 
 def alteration_line(folder: Path, manifest: Any) -> str | None:
-    """One line for a report, where a folder no longer matches its own digests."""
+    """Return a line for reports if a folder no longer matches its digests."""
     from markscheme.runs.archive import origin
 
     if not (names := altered(folder, manifest)):
         return None
     more = f" and {len(names) - 1} more" if len(names) > 1 else ""
     shown = origin(folder)
-    return f"{shown} no longer matches its digests ({names[0]}{more}): `markscheme verify {shown}` says where"
+    return f"{shown} no longer matches its digests ({names[0]}{more}): `markscheme verify {shown}` names the lines"
 
 
 def _now(file: Path) -> str:
@@ -138,7 +138,7 @@ def _now(file: Path) -> str:
 
 
 def differences(folder: Path, manifest: Any) -> list[str]:
-    """The same with the lines that differ, as far as they can be named."""
+    """Return the altered files, with the lines that differ where they are known."""
     recorded, files, said = _stored_lines(folder), covered(folder), []
     for name in altered(folder, manifest):
         if name not in files and name != "manifest.json":

@@ -1,15 +1,14 @@
-"""A run is a folder: what was asked, what came back, what was thought of it.
+"""A run is a folder: what was asked, what came back, and how it was judged.
 
     manifest.json           everything needed to run it again and to trust it
     problems.jsonl          each problem with the prompt really sent
-    responses*.jsonl        facts, appended as they arrive, one file a writer
-    marks/<protocol>.jsonl  opinions, re-made at will
+    responses*.jsonl        facts, appended as they arrive, one file per writer
+    marks/<protocol>.jsonl  opinions, which can be made again
     report.json             the numbers
-    usage.json              tokens, attempts, seconds, cost: in total and of each problem
-    rounds.json             what was planned for each problem, where samples are added until the score is known
+    usage.json              tokens, attempts, seconds, cost: in total and for each problem
+    rounds.json             the samples planned for each problem, if a run asks until the score is known
 
-What the files say is read by `reader` alone, and what of it counts is decided in `snapshot`. Nothing here asks a
-model or judges an answer.
+Only `reader` reads the files, and only `snapshot` decides which lines count.
 """
 
 from __future__ import annotations
@@ -40,35 +39,35 @@ if TYPE_CHECKING:
     from markscheme.runs.reader import RunReader
     from markscheme.runs.snapshot import Snapshot
 
-FORMAT = 1  # Version of the folder layout. A reader refuses only what is newer than it can know.
+FORMAT = 1  # of the folder layout; a newer one is refused
 
-# The model in the options of a run that was made from another tool's log: nothing can be asked for it.
+# The model in the options of a run made from another tool's log: it cannot be asked.
 IMPORTED = "import"
 
-# Samples of a problem. A file that says more, or less than none, is damaged.
+# Samples of a problem. A file that says more, or less than 0, is damaged.
 Size = Annotated[int, Meta(ge=0, le=MOST_SAMPLES)]
 
 LARGEST_MANIFEST = 16 << 20
 
-# Fields of a manifest that decide what is asked or counted; any other of another type than ours is left out.
+# Fields that decide what is asked or counted. Any other field of an unexpected type is left out.
 ESSENTIAL = ("config", "protocol", "samples", "problems", "status", "sampling", "prompt_sha256", "format")
 
-RESERVE, RESERVE_A_PROBLEM = 1 << 16, 512  # bytes that manifest, report and accounts take, generously
+RESERVE, RESERVE_PER_PROBLEM = 1 << 16, 512  # bytes; manifest, report and usage take less
 
 
 class Manifest(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What `manifest.json` holds: the resolved options, the evidence, and how it ended."""
+    """The content of `manifest.json`: the resolved options, the evidence, and how the run ended."""
 
-    format: int = 0  # always written as FORMAT; a folder without it is of the first format
+    format: int = 0  # written as FORMAT; a folder without it has the first format
     config: RunConfig
     benchmark: str
     model: str
     protocol: str  # "name@version", the one the headline figures come from
     samples: Size
     problems: Size
-    drawn_from: Size = 0  # problems of the benchmark, where --limit-seed drew a part of them
-    strata: dict[str, Size] = {}  # problems of the benchmark in each stratum, where --stratify drew a part of each
-    stratum: tuple[str, ...] = ()  # of each problem that was drawn, in order
+    drawn_from: Size = 0  # problems of the benchmark, if --limit-seed drew some of them
+    strata: dict[str, Size] = {}  # problems of the benchmark in each stratum, if --stratify drew from each
+    stratum: tuple[str, ...] = ()  # of each drawn problem, in order
     data: tuple[DataFile, ...] = ()
     prompt_sha256: str = ""  # over every message of every prompt, in order
     fewshot_ids: tuple[str, ...] = ()
@@ -82,42 +81,41 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     platform: str = ""
     git_revision: str | None = None
     sampling: dict[str, Any] = {}  # as sent, benchmark defaults filled in
-    tools: dict[str, str] = {}  # what the model may call, and where that runs
+    tools: dict[str, str] = {}  # tools that the model may call, and where they run
     objects: dict[str, str] = {}  # SHA-256 of the source of a protocol or model that is a Python object
     usage: Usage | None = None  # tokens, latency, attempts, cost
     resumed: int = 0  # how many times
-    digests: dict[str, FileDigest] = {}  # of each file, when the run ended or was marked again
-    redacted: str = ""  # sha256 of the problems, where the folder holds them without their statements
-    settings_sha256: str = ""  # of everything else here
+    digests: dict[str, FileDigest] = {}  # of each file when the run ended or was marked again
+    redacted: str = ""  # sha256 of the original problems, if their statements were removed
+    settings_sha256: str = ""  # of all other fields
 
     @property
     def settings(self) -> dict[str, Any]:
-        """The options that were set to another value than their default."""
+        """Options that differ from their defaults."""
         return settings(self.config)
 
     @property
     def fewshot(self) -> int:
-        """Worked examples in each prompt."""
+        """The number of worked examples in each prompt."""
         return len(self.fewshot_ids)
 
 
 class PlannedRound(msgspec.Struct, frozen=True):
-    """A round of `--until`: written down before anything of it is asked, so that nothing depends on when it broke off."""
+    """A round of `--until`, written before any of it is asked."""
 
     size: Size  # samples per problem, on average
-    # Samples of each problem, in the order of `problems.jsonl`; their indices follow those of the round before.
-    asked: tuple[Size, ...]
+    asked: tuple[Size, ...]  # samples of each problem, in file order; they follow those of the previous round
 
 
 class Failure(msgspec.Struct, frozen=True):
     """One reason why responses are missing."""
 
     count: int
-    example: str  # the message of the last of them
+    example: str  # the message of the last one
 
 
 class Run:
-    """A run folder, opened. Cheap to make: files are read when asked for."""
+    """An open run folder. Files are read when they are needed."""
 
     def __init__(self, path: Path, manifest: Manifest) -> None:
         self.path = path
@@ -125,14 +123,14 @@ class Run:
         self._reader: RunReader | None = None
 
     def __fspath__(self) -> str:
-        return str(self.path)  # so that a run may stand wherever its folder may
+        return str(self.path)
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "_reader": None}  # open files and locks do not travel; they are opened again
+        return {**self.__dict__, "_reader": None}  # open files and locks cannot be pickled
 
     @classmethod
     def create(cls, path: Path, manifest: Manifest, questions: Iterable[Question]) -> Self:
-        """Make the folder with its manifest and problems; refuses one that already holds a run."""
+        """Create the folder with its manifest and problems; refuses a folder that already holds a run."""
         if (path / "manifest.json").exists():
             raise JournalError(
                 f"{path} already holds a run; {command('resume', path)} continues it, or choose another {option('out')}"
@@ -140,11 +138,11 @@ class Run:
         try:
             (path / "marks").mkdir(parents=True, exist_ok=True)
         except OSError as error:
-            raise JournalError(f"cannot make the run folder {path}: {error.strerror}") from None
+            raise JournalError(f"cannot create the run folder {path}: {error.strerror}") from None
         write_atomically(path / "problems.jsonl", map(_line, questions))
         run = cls(path, manifest)
         run.save_manifest(manifest)
-        for folder in (path.absolute(), *path.absolute().parents[:3]):  # those that may be new
+        for folder in (path.absolute(), *path.absolute().parents[:3]):  # any of them may be new
             sync_folder(folder)
         return run
 
@@ -160,7 +158,7 @@ class Run:
             raise JournalError(f"cannot read {folder}: {error.strerror}") from None
         if len(raw) > LARGEST_MANIFEST:
             raise JournalError(
-                f"{folder / 'manifest.json'} holds more than {LARGEST_MANIFEST >> 20} MB: it is not one of ours"
+                f"{folder / 'manifest.json'} is larger than {LARGEST_MANIFEST >> 20} MB, so it is not a manifest of ours"
             )
         try:
             manifest = decode_manifest(raw)
@@ -171,8 +169,8 @@ class Run:
         return cls(folder, manifest)
 
     def discard(self) -> bool:
-        """Take back a run that never began, without a response or a server's log; false where there is something to keep."""
-        kept = ("responses*.jsonl", "marks/*.jsonl", "batches.jsonl")  # a batch that was handed over is paid for
+        """Remove a run that has no response or server log. False if there is something to keep."""
+        kept = ("responses*.jsonl", "marks/*.jsonl", "batches.jsonl")  # a submitted batch has been paid for
         journals = [file for pattern in kept for file in self.path.glob(pattern)]
         if self.manifest.resumed or (self.path / "servers").exists() or any(file.stat().st_size for file in journals):
             return False
@@ -181,28 +179,28 @@ class Run:
             *(self.path / name for name in ("manifest.json", "problems.jsonl", "rounds.json", "lock")),
         ):
             file.unlink(missing_ok=True)
-        with suppress(OSError):  # somebody has put something of their own there
+        with suppress(OSError):  # there are files of the user's
             (self.path / "marks").rmdir()
             self.path.rmdir()
         return True
 
     def snapshot(self) -> Snapshot:
-        """What the folder holds now, by the rules of `runs.snapshot`: only what was added since the last time is read."""
+        """Return what the folder holds now. Only what was added since the last call is read."""
         from markscheme.runs.reader import RunReader
 
         if self._reader is None:
             self._reader = RunReader(self.path)
         self._reader.refresh(manifest=self.manifest)
         snapshot = self._reader.snapshot(self.manifest)
-        if snapshot.refused:  # left out in silence, what is there would be asked again
+        if snapshot.refused:  # ignoring the file would ask for its responses again
             raise JournalError(
-                f"{self.path}: {snapshot.refused[0]} is a link out of the folder, or not a plain file; put the file "
-                "itself there, or take it away"
+                f"{self.path}: {snapshot.refused[0]} is a link out of the folder, or not a plain file; replace it by the "
+                "file itself, or remove it"
             )
         return snapshot
 
     def save_manifest(self, manifest: Manifest) -> None:
-        """Replace the manifest, whole or not at all."""
+        """Replace the manifest atomically."""
         self.manifest = manifest = msgspec.structs.replace(manifest, format=FORMAT, settings_sha256="")
         if manifest.digests:
             whole = settings_digest(redacted(msgspec.json.encode(manifest)))
@@ -210,54 +208,58 @@ class Run:
         write_atomically(self.path / "manifest.json", msgspec.json.format(msgspec.json.encode(manifest), indent=2))
 
     def seal(self, manifest: Manifest, only: str | None = None) -> None:
-        """Keep the manifest with digests of what the folder holds now; with `only`, those of other files stay."""
+        """Save the manifest with digests of the files as they are now, or of the file `only` alone."""
         self.save_manifest(msgspec.structs.replace(manifest, digests=sealed(self.path, manifest.digests, only)))
 
     def seal_file(self, file: Path) -> None:
-        """Keep the digest of a file that was written after the run had ended."""
+        """Update the digest of a file that was written after the run ended."""
         stored = Run.open(self.path).manifest
         if stored.digests and stored.status != "running":
             self.seal(stored, file.relative_to(self.path).as_posix())
 
     def save_rounds(self, rounds: Sequence[PlannedRound]) -> None:
-        """Replace the plan, whole or not at all; the manifest's samples are those per problem on average."""
+        """Replace the plan. The manifest's `samples` becomes the average per problem."""
         write_atomically(self.path / "rounds.json", msgspec.json.encode(rounds) + b"\n")
         self.save_manifest(msgspec.structs.replace(self.manifest, samples=sum(each.size for each in rounds)))
 
     def save_questions(self, questions: Iterable[Question]) -> None:
-        """Replace the problems, whole or not at all: a run that is extended has more of them."""
+        """Replace the problems when a run is extended."""
         write_atomically(self.path / "problems.jsonl", map(_line, questions))
         self._reader = None
 
     def questions(self) -> list[Question]:
-        """The problems and prompts of this run, in the order of the benchmark."""
+        """Return the problems and prompts, in the order of the benchmark."""
         return self.snapshot().questions()
 
     def responses(self) -> Iterator[Response]:
-        """Each (problem, sample) once, streamed: the last answer that came back, or its error if none did."""
+        """Stream each (problem, sample) once: its last answer, or its error if there is none."""
         return self.snapshot().responses()
 
     def marks(self, protocol: str) -> Iterator[Mark]:
-        """Each mark that counts under one protocol, by its bare name or label, once and streamed."""
+        """Stream each mark that counts under a protocol, given by bare name or label."""
         return self.snapshot().marks(protocol)
 
     def marks_file(self, protocol: str) -> Path:
-        """The file of a protocol's marks."""
+        """Return the file of a protocol's marks, in a folder that exists: marks can be made again at any time."""
+        try:
+            (self.path / "marks").mkdir(exist_ok=True)
+        except OSError as error:
+            advice = "; move the file of that name away, then mark again" if isinstance(error, FileExistsError) else ""
+            raise JournalError(f"cannot create the folder {self.path / 'marks'}: {error.strerror}{advice}") from None
         return marks_file(self.path, protocol)
 
     def marks_journal(self, protocol: str) -> Journal:
-        """The journal to which marks are appended."""
-        self._make_marks_folder()
+        """Return the journal to which marks are appended."""
         return Journal(self.marks_file(protocol))
 
     def save_marks(self, protocol: str, marks: Iterable[Mark]) -> None:
-        """Replace the marks of one protocol, whole or not at all."""
-        self._make_marks_folder()
-        write_atomically(self.marks_file(protocol), map(_line, marks))
-        self.seal_file(self.marks_file(protocol))
+        """Replace the marks of one protocol."""
+        file = self.marks_file(protocol)
+        write_atomically(file, map(_line, marks))
+        self.seal_file(file)
 
     def mark_again(self, label: str, marks: Iterable[Mark]) -> None:
-        """Replace the marks of one protocol while nobody else writes; where it is the run's own, the manifest says so."""
+        """Replace the marks of one protocol under the run's lock. If it is the run's own, update the manifest."""
         with RunLock(self.path):
             self.save_marks(label, marks)
             stored = Run.open(self.path).manifest
@@ -267,17 +269,9 @@ class Run:
                 known = {str(verdict): times for verdict, times in counts.items() if times}
                 self.save_manifest(msgspec.structs.replace(self.manifest, counts=known))
 
-    def _make_marks_folder(self) -> None:
-        """Make the folder again where somebody has removed it: marks can be re-made at any time."""
-        try:
-            (self.path / "marks").mkdir(exist_ok=True)
-        except OSError as error:
-            advice = "; move the file of that name away, then mark again" if isinstance(error, FileExistsError) else ""
-            raise JournalError(f"cannot make the folder {self.path / 'marks'}: {error.strerror}{advice}") from None
-
 
 def folder_of(path: str | Path) -> Path:
-    """The folder that is meant; of a run that was sent as one file, where it is unpacked."""
+    """Return the folder of a run; an `.msz` archive is unpacked."""
     from markscheme.runs.archive import SUFFIX, unpacked
 
     place = Path(path)
@@ -285,27 +279,27 @@ def folder_of(path: str | Path) -> Path:
 
 
 def decode_manifest(raw: bytes) -> Manifest:
-    """What a `manifest.json` says; raises one of `UNREADABLE` where it cannot be read."""
+    """Decode a `manifest.json`; raises one of `UNREADABLE`."""
     return decode_or_none(raw, Manifest, ESSENTIAL) or msgspec.json.decode(raw, type=Manifest)
 
 
 def find_runs(named: Iterable[str | Path]) -> list[Run]:
-    """The runs that are meant: a folder stands for the run that it is and for those directly below it."""
+    """Open the runs that were named. A folder names its own run and those directly below it."""
     folders: list[Path] = []
     for folder in map(folder_of, named):
         there = [*folder.glob("manifest.json"), *sorted(folder.glob("*/manifest.json"))]
         if not there:
-            raise JournalError(f"{folder} is no run folder and holds none: there is no manifest.json")
+            raise JournalError(f"{folder} is not a run folder and does not contain one: there is no manifest.json")
         folders += [file.parent for file in there]
     return [Run.open(folder) for folder in dict.fromkeys(folders)]
 
 
 def write_atomically(file: Path, content: bytes | Iterable[bytes], gate: bool = True) -> None:
-    """Write a file so that a reader, or a crash, sees the old content or the new, never half.
+    """Write a file so that a reader or a crash sees either the old content or the new.
 
-    `gate` is off for what was written through it before and is packed now.
+    `gate` removes secrets; it is off for content that has already passed it.
     """
-    # Named after its writer, so that what a killed one left is found (`lock.py`); no other process of any machine has it.
+    # The name tells who wrote it, so that `lock.py` can remove what a killed process left.
     temporary = file.with_name(f".{file.name}.{os.getpid()}.{uuid4().hex[:12]}")
     try:
         if file.parent.is_symlink():
@@ -321,7 +315,7 @@ def write_atomically(file: Path, content: bytes | Iterable[bytes], gate: bool = 
         raise JournalError(f"cannot write {file}: {error.strerror}; what was there before is untouched") from None
     finally:
         with suppress(OSError):
-            temporary.unlink(missing_ok=True)  # also when the content itself could not be made
+            temporary.unlink(missing_ok=True)  # also if making the content failed
 
 
 def _line(item: msgspec.Struct) -> bytes:
@@ -330,15 +324,12 @@ def _line(item: msgspec.Struct) -> bytes:
 
 @contextmanager
 def disk_reserve(folder: Path, problems: int) -> Iterator[None]:
-    """Reserve a little of the disk while asking, for manifest, report and accounts.
-
-    Otherwise a full disk, which stops a run, would take no manifest either, and the folder would say `running`.
-    """
+    """Reserve disk space during a run, so that a full disk still leaves room for the manifest and the report."""
     file = folder / ".reserve"
-    with suppress(OSError):  # no room already: the first answer will say so
-        file.unlink(missing_ok=True)  # a link in its place would lead the bytes elsewhere, a pipe nowhere
+    with suppress(OSError):  # if the disk is full already, the first answer will say so
+        file.unlink(missing_ok=True)  # it could be a link or a pipe
         with file.open("xb") as reserve:
-            reserve.write(bytes(RESERVE + RESERVE_A_PROBLEM * problems))
+            reserve.write(bytes(RESERVE + RESERVE_PER_PROBLEM * problems))
     try:
         yield
     finally:

@@ -1,7 +1,7 @@
-"""The journal: lines appended as they arrive, so that a crash loses at most what was in flight.
+"""The journal: lines are appended as they arrive, so a crash loses at most what was in flight.
 
-`write` hands the lines to the operating system before it returns: after that a kill of the process cannot lose them.
-Against a loss of power the file is also synced to the disk about once a second, off the event loop.
+`write` hands the lines to the operating system before it returns, so killing the process cannot lose them. The file is
+synced to the disk about once a second, off the event loop.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ FLAGS = os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_NONBLOCK
 
 
 class Journal:
-    """An append-only file of JSON lines, which one writer at a time can open. Use it as a context manager."""
+    """An append-only file of JSON lines with one writer at a time. Use it as a context manager."""
 
     def __init__(self, file: Path) -> None:
         self.file = file
@@ -43,13 +43,13 @@ class Journal:
         return self
 
     def _open(self) -> None:
-        """Open what lies there, and give it the lines of what was open before; where that fails, everything is as it was."""
+        """Open the file and copy the lines of the one that was open before. If that fails, keep the one before."""
         before, size = self._handle, self._size
         handle = _claimed(self.file)
         try:
             sync_folder(self.file.parent)
             self._handle, self._size = handle, os.fstat(handle).st_size
-            # A crash in mid-write leaves a line without its end; closing it off keeps the next line whole.
+            # A crash during a write leaves a partial line; ending it keeps the next line whole.
             if self._size and os.pread(handle, 1, self._size - 1) != b"\n":
                 self._append(b"\n")
             if before is not None:
@@ -72,7 +72,7 @@ class Journal:
         if self._handle is None:
             return
         try:
-            if self.file.parent.exists():  # else whoever closes the run will notice
+            if self.file.parent.exists():  # else closing the run reports it
                 self._put_back()
             os.fsync(self._handle)
         except OSError as error:
@@ -82,10 +82,7 @@ class Journal:
             self._handle = None
 
     def write(self, items: Iterable[msgspec.Struct]) -> bool:
-        """Append one line each. All of them are kept, or `JournalError` is raised and none of them is.
-
-        True if there was a secret in them, which was not written.
-        """
+        """Append one line per item: all of them, or none and `JournalError`. True if a secret was removed from them."""
         lines = bytearray()
         for item in items:
             self._encoder.encode_into(item, lines, -1)
@@ -109,24 +106,24 @@ class Journal:
             while rest:
                 rest = rest[os.write(self._handle, rest) :]
         except OSError:
-            # A full disk takes half a batch. Taking that half back leaves no torn line, and frees a little.
+            # A full disk takes part of the lines. Removing that part leaves no torn line.
             os.ftruncate(self._handle, self._size)
             raise
         self._size += len(lines)
 
     def _put_back(self) -> None:
-        """A file that was removed or replaced under us gets the lines that it lacks: what we hold open has all of them."""
+        """If the file was removed or replaced, write a new one: the open handle still has all lines."""
         assert self._handle is not None
         with suppress(FileNotFoundError):
             there = self.file.lstat()
             if os.path.samestat(there, os.fstat(self._handle)):
                 return
-            if not stat.S_ISREG(there.st_mode):  # a folder, a pipe, a link: nobody else's business to lie here
+            if not stat.S_ISREG(there.st_mode):  # a folder, a pipe or a link
                 self.file.rename(self.file.with_name(f"{self.file.name}.aside"))
         self._open()
 
     async def keep_synced(self, on_failure: Callable[[BaseException], None]) -> None:
-        """Sync about once a second until cancelled; a slow disk delays nobody, a broken one is reported."""
+        """Sync about once a second until cancelled. A slow disk delays nothing; a broken one is reported."""
         while True:
             await asyncio.sleep(SYNC_EVERY)
             if self._dirty and self._handle is not None:
@@ -167,8 +164,8 @@ def _lines(handle: int) -> Iterator[bytes]:
 
 
 def sync_folder(folder: Path) -> None:
-    """Make a file's new name last: without this a loss of power can take a file that was itself synced."""
-    with suppress(OSError):  # a file system that does not know it, or not for folders
+    """Sync a folder, so that the name of a new file survives a power failure."""
+    with suppress(OSError):  # not every file system supports it
         handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
         try:
             os.fsync(handle)

@@ -1,4 +1,4 @@
-"""Marks of responses: of a conversation its last answer is judged, and each that the user did not leave it at beside it."""
+"""Marks of responses. In a conversation the last answer decides; earlier answers are judged as well."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ Pair = tuple[Response, Problem]
 
 
 def judge_all(pairs: Iterable[Pair], protocol: str, **options: Any) -> Iterator[Mark]:
-    """One mark a response, in order, with the verdicts of its earlier answers."""
-    before: deque[int] = deque()  # how many earlier answers each response has that is being judged
+    """Yield one mark per response, in order, with the verdicts of its earlier answers."""
+    before: deque[int] = deque()  # how many earlier answers each response in progress has
 
     def spread() -> Iterator[Pair]:
         for response, problem in pairs:

@@ -1,6 +1,6 @@
-"""Adds up what a run used, from its snapshot.
+"""Adds up what a run used.
 
-Every line counts that was asked for, also failed attempts that a later one made good: they were paid for.
+Every line that was asked for counts, including failed attempts that a later one replaced: they were paid for.
 """
 
 from __future__ import annotations
@@ -10,7 +10,6 @@ from collections import Counter
 from typing import Any
 
 import numpy as np
-from msgspec.structs import replace
 
 from markscheme.runs.columns import FINISH, problem_of
 from markscheme.runs.snapshot import Snapshot
@@ -18,7 +17,7 @@ from markscheme.runs.usage import Latency, Ledger, Price, Tokens, Usage
 
 
 def ledger(snapshot: Snapshot, price: Price | None = None) -> Ledger:
-    """The sums of a run; tokens and cost only where every response reported them."""
+    """Add up a run. Tokens and cost are given only where every response reported them."""
     lines = snapshot.asked_lines
     problem, seconds = problem_of(lines["cell"]), lines["latency"]
     answered, reported = lines["kind"] == 0, (lines["kind"] == 0) & (lines["tokens"] >= 0)
@@ -40,47 +39,42 @@ def ledger(snapshot: Snapshot, price: Price | None = None) -> Ledger:
     counted = summed(reported)
     timed = np.flatnonzero(answered & ~np.isnan(seconds))
     timed = timed[np.argsort(problem[timed], kind="stable")]
-    of_each = np.split(seconds[timed], np.cumsum(np.bincount(problem[timed], None, len(snapshot.keys)))[:-1])
+    by_problem = np.split(seconds[timed], np.cumsum(np.bincount(problem[timed], None, len(snapshot.keys)))[:-1])
     problems = {}
     for at, key in enumerate(snapshot.keys):
-        mine, latencies = {name: column[at] for name, column in sums.items()}, of_each[at].tolist()
+        mine, latencies = {name: column[at] for name, column in sums.items()}, by_problem[at].tolist()
         if mine["attempts"] or mine["responses"]:
             cost = _cost(mine, counted[at], price)
             total = round(math.fsum(latencies), 3)
             problems[key] = Tokens(**mine, seconds=total, latency=_latency(latencies), cost=cost)
-    errors = Counter(snapshot.kinds[kind] for kind in lines["kind"][~answered].tolist())
+
     whole = {name: sum(column) for name, column in sums.items()}
-    usage = _usage(whole, sum(counted), seconds[timed].tolist(), errors, price)
+    complete, cost = 0 < sum(counted) == whole["responses"], _cost(whole, sum(counted), price)
     first = lines["first_token"]
-    # False where either is not known. Of a conversation, all but the first part of the time is not only the model's.
+    # False if either is unknown. In a conversation only the first part of the time is the model's alone.
     streamed = answered & (seconds > first) & (lines["tokens"] > 0) & (lines["turns"] == 0)
     speeds = (lines["tokens"][streamed] - 1) / (seconds[streamed] - first[streamed])
-    speed = round(float(np.median(speeds)), 2) if len(speeds) else None
-    usage = replace(usage, first_token=_latency(first[answered & ~np.isnan(first)].tolist()), tokens_per_second=speed)
-    return Ledger(usage, problems)
-
-
-def _usage(
-    sums: dict[str, int], counted: int, seconds: list[float], errors: Counter[str], price: Price | None
-) -> Usage:
-    complete, cost = 0 < counted == sums["responses"], _cost(sums, counted, price)
-    return Usage(
-        responses=sums["responses"],
-        prompt_tokens=sums["prompt_tokens"] if complete else None,
-        completion_tokens=sums["completion_tokens"] if complete else None,
-        reasoning_tokens=(sums["reasoning_tokens"] or None) if complete else None,
-        cached_tokens=(sums["cached_tokens"] or None) if complete else None,
-        attempts=sums["attempts"],
-        truncated=sums["truncated"],
-        latency=_latency(seconds),
+    errors = Counter(snapshot.kinds[kind] for kind in lines["kind"][~answered].tolist())
+    usage = Usage(
+        responses=whole["responses"],
+        prompt_tokens=whole["prompt_tokens"] if complete else None,
+        completion_tokens=whole["completion_tokens"] if complete else None,
+        reasoning_tokens=(whole["reasoning_tokens"] or None) if complete else None,
+        cached_tokens=(whole["cached_tokens"] or None) if complete else None,
+        attempts=whole["attempts"],
+        truncated=whole["truncated"],
+        latency=_latency(seconds[timed].tolist()),
+        first_token=_latency(first[answered & ~np.isnan(first)].tolist()),
+        tokens_per_second=round(float(np.median(speeds)), 2) if len(speeds) else None,
         errors=dict(sorted(errors.items())),
         cost=cost,
         price=str(price) if cost is not None else None,
     )
+    return Ledger(usage, problems)
 
 
 def _cost(sums: dict[str, int], counted: int, price: Price | None) -> float | None:
-    """What it cost, where all of `counted` responses told their tokens."""
+    """Return the cost if all responses reported their tokens."""
     if price is None or not 0 < counted == sums["responses"]:
         return None
     return price.of(sums["prompt_tokens"], sums["completion_tokens"], sums["cached_tokens"])

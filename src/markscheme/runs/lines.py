@@ -1,6 +1,6 @@
-"""The one reader of JSON lines: reads only what was added since the last look, and notices when it is another file.
+"""The reader of JSON lines: it reads only what was added since its last look, and notices a replaced file.
 
-A line without its end is left for the next look: its writer may be in the middle of it. Never holds more than a line.
+An unfinished last line is left for the next look, since its writer may still be at it. Never holds more than a line.
 """
 
 from __future__ import annotations
@@ -19,33 +19,40 @@ from markscheme.runs.files import RefusedError, open_plain, read_inside, state_i
 
 T = TypeVar("T", bound=msgspec.Struct)
 
-# What decoding raises for a line that is torn, not UTF-8, not ours, or nested to do harm.
+# What decoding raises for a line that is torn, not UTF-8, not ours, or nested too deeply.
 UNREADABLE = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
 
-# Bytes. A longer line is not a response; it is counted as damaged and skipped without being held.
-LONGEST_LINE = 256 << 20
+LONGEST_LINE = 256 << 20  # bytes; a longer line counts as damaged and is skipped without being held
 
 _EVERY = 64  # lines between two looks at the clock
 _LINE_END = ord("\n")
 
 
 class LineReader:
-    """One growing file. `grown` says whether there is more to read, `lines` reads it."""
+    """One growing file."""
 
     def __init__(self, file: Path, root: Path | None) -> None:
         self.file, self._root = file, root
-        self.refused = False  # it is no file of this folder
+        self.refused = False  # a link out of the folder, or not a plain file
         self.size = 0
-        self._seen: tuple[int, int] | None = None  # size and mtime when everything had been read
         self.restart()
+
+    def restart(self) -> None:
+        """Forget everything and begin again."""
+        self.damaged = 0
+        self.torn = False  # the file ends in the middle of a line
+        self._seen: tuple[int, int] | None = None  # size and mtime when everything had been read
+        self._offset = 0  # up to here the file has been read
+        self._inode = 0
+        self._before = b""  # the bytes before the offset, to recognize the file
 
     @property
     def unread(self) -> int:
-        """Bytes that were not read yet, as of the last look."""
+        """Bytes not read yet, as of the last look."""
         return max(0, self.size - self._offset)
 
     def look(self) -> str:
-        """What became of the file: `same`, `grown`, or `replaced` (also: cut short, gone)."""
+        """Return what happened to the file: `same`, `grown`, or `replaced` (also if it is shorter or gone)."""
         try:
             about = state_inside(self.file, self._root)
         except OSError as error:
@@ -62,24 +69,19 @@ class LineReader:
             return "same"
         return "grown"
 
-    def restart(self) -> None:
-        """Forget everything: the file is another one now."""
-        self.damaged = 0
-        self.torn = False  # the file ends in the middle of a line
-        self._offset = 0  # up to which it has been read
-        self._inode = 0
-        self._before = b""  # the last bytes before the offset: enough to tell later that it is still the same file
-        self._seen = None
-
     def lines(self, until: float) -> Iterator[tuple[int, bytes]]:
-        """Each new whole line with its offset, until the end or (`until`, a `time.monotonic`) the time is up.
+        """Yield each new whole line with its offset, until the end or the time `until` (`time.monotonic`).
 
-        A last line without its end is given out only if it is a whole JSON value: no beginning of one is.
+        A last line without a line end counts only if it is a complete JSON value.
         """
         try:
             stream = open_plain(self.file)
         except OSError:
-            self._give_up()
+            # A file that is there but unreadable counts as damaged once, until something about it changes.
+            with suppress(OSError):
+                state = self.file.stat()
+                self.damaged += 1
+                self._seen, self._inode = (state.st_size, state.st_mtime_ns), state.st_ino
             return
         with stream:
             state = os.fstat(stream.fileno())
@@ -88,16 +90,11 @@ class LineReader:
             try:
                 yield from self._whole_lines(stream, until)
             finally:
-                self._remember(stream)
+                length = min(32, self._offset)
+                stream.seek(self._offset - length)
+                self._before = stream.read(length)
             if self.torn or self._offset >= state.st_size:
                 self._seen = (state.st_size, state.st_mtime_ns)
-
-    def _give_up(self) -> None:
-        """A file that is there but cannot be read counts as damage once, until something about it changes."""
-        with suppress(OSError):
-            state = self.file.stat()
-            self.damaged += 1
-            self._seen, self._inode = (state.st_size, state.st_mtime_ns), state.st_ino
 
     def _whole_lines(self, stream: BinaryIO, until: float) -> Iterator[tuple[int, bytes]]:
         number = 0
@@ -107,7 +104,7 @@ class LineReader:
                 if len(line) == LONGEST_LINE:
                     self._skip(stream, len(line))
                     continue
-                if not _closes(line):
+                if not _is_json(line):
                     self.torn = True
                     return
             self._offset = offset + len(line)
@@ -118,7 +115,7 @@ class LineReader:
                 return
 
     def _skip(self, stream: BinaryIO, read: int) -> None:
-        """Past a line that is too long to be ours."""
+        """Skip the rest of a line that is too long."""
         self.damaged += 1
         while more := stream.readline(LONGEST_LINE):
             read += len(more)
@@ -126,14 +123,8 @@ class LineReader:
                 break
         self._offset += read
 
-    def _remember(self, stream: BinaryIO) -> None:
-        """The bytes before the seam, by which the file is known again."""
-        length = min(32, self._offset)
-        stream.seek(self._offset - length)
-        self._before = stream.read(length)
-
     def _is_the_same(self, about: os.stat_result) -> bool:
-        """A journal only grows. Another inode, a shorter file or other bytes at the seam mean a new one."""
+        # A journal only grows. Another inode, a shorter file or other bytes before the offset mean a new one.
         if about.st_ino != self._inode or about.st_size < self._offset:
             return False
         try:
@@ -144,7 +135,7 @@ class LineReader:
             return False
 
 
-def _closes(line: bytes) -> bool:
+def _is_json(line: bytes) -> bool:
     try:
         msgspec.json.decode(line, type=msgspec.Raw)
     except UNREADABLE:
@@ -153,17 +144,15 @@ def _closes(line: bytes) -> bool:
 
 
 def read_line(file: Path, offset: int) -> bytes:
-    """The line that starts there; nothing if the file is gone."""
+    """Return the line at an offset; nothing if the file is gone."""
     try:
-        with open_plain(file) as stream:
-            stream.seek(offset)
-            return stream.readline(LONGEST_LINE)
-    except OSError:
+        return next(read_lines(file, [offset]))
+    except JournalError:
         return b""
 
 
 def read_lines(file: Path, offsets: Iterable[int]) -> Iterator[bytes]:
-    """The lines that start there; of a file that was cut short since, nothing."""
+    """Yield the lines at these offsets; empty ones if the file has become shorter."""
     try:
         with open_plain(file) as stream:
             for offset in offsets:
@@ -174,10 +163,10 @@ def read_lines(file: Path, offsets: Iterable[int]) -> Iterator[bytes]:
 
 
 def read_all(file: Path, kind: type[T]) -> Iterator[T]:
-    """Every line of a small file as one of the nouns. A torn or damaged line is skipped, and so is what is no plain file."""
+    """Yield every line of a small file as `kind`. Damaged lines are skipped, and so is anything but a plain file."""
     try:
         lines = read_inside(file, None, LONGEST_LINE).splitlines()
-    except (FileNotFoundError, RefusedError):  # a pipe would hold up whoever looks at the run
+    except (FileNotFoundError, RefusedError):
         return
     except OSError as error:
         raise JournalError(f"cannot read {file}: {error.strerror}") from None
@@ -185,14 +174,14 @@ def read_all(file: Path, kind: type[T]) -> Iterator[T]:
 
 
 def replaced(file: Path) -> NoReturn:
-    """Say that what stands there is not what was read before."""
+    """Raise: a line is not what was read before."""
     raise JournalError(f"{file} was replaced while it was being read; try again")
 
 
 def decode_or_none(line: bytes, kind: type[T], essential: Collection[str] = ()) -> T | None:
-    """A line as one of the nouns; None if it is not one.
+    """Decode a line as `kind`; None if it is not one.
 
-    A field of another type than ours (of a newer version, say) is left out, unless it is `essential`.
+    A field of an unexpected type (from a newer version, say) is left out, unless it is `essential`.
     """
     try:
         return msgspec.json.decode(line, type=kind)
@@ -207,7 +196,7 @@ def decode_or_none(line: bytes, kind: type[T], essential: Collection[str] = ()) 
 
 
 def convert_or_none(stored: Any, kind: type[T], essential: Collection[str] = ()) -> T | None:
-    """A decoded JSON value as one of the nouns, by the rules of `decode_or_none`."""
+    """Convert a decoded JSON value, by the rules of `decode_or_none`."""
     readable: dict[str, object] = {}
     for field in msgspec.structs.fields(kind) if isinstance(stored, dict) else ():
         if field.encode_name in stored:
@@ -218,5 +207,5 @@ def convert_or_none(stored: Any, kind: type[T], essential: Collection[str] = ())
                     return None
     try:
         return kind(**readable)
-    except TypeError:  # a field that must be there is not
+    except TypeError:  # a required field is missing
         return None

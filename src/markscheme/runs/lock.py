@@ -1,8 +1,7 @@
-"""One process at a time writes a run folder; whoever only reads needs no lock.
+"""One process at a time writes a run folder. Readers need no lock.
 
-Two locks, for what one of them cannot do. A POSIX record lock on the file `lock`, which also holds between machines and
-goes when its process ends, however it ends. And a `flock` on the folder itself, which nobody can delete during a run as
-they can `lock`. Identity is the real folder, whatever path or link leads to it.
+There are two locks. The POSIX record lock on the file `lock` works across machines and ends with its process. The `flock`
+on the folder itself remains if somebody deletes `lock`. Folders are identified by inode, not by path.
 """
 
 from __future__ import annotations
@@ -19,13 +18,13 @@ from typing import Self
 
 from markscheme.errors import JournalError, command
 
-TAKEN = (errno.EACCES, errno.EAGAIN)  # how the system says that somebody else has a lock
+TAKEN = (errno.EACCES, errno.EAGAIN)  # another process has the lock
 
-# Folders locked by this very process: record locks do not keep a process from itself.
+# Folders locked by this process: record locks do not exclude their own process.
 _held: set[tuple[int, int, str]] = set()
 _guard = threading.Lock()
 
-# Descriptors that hold a `flock`. A forked child would hold it as long as it lives, so it closes them at once.
+# Descriptors with a `flock`. A forked child closes them at once, or it would keep the lock.
 _descriptors: set[int] = set()
 
 
@@ -40,25 +39,25 @@ os.register_at_fork(after_in_child=_close_in_child)
 
 
 def claim(descriptor: int) -> bool:
-    """Put a `flock` on an open file or folder; false if somebody else has one. `release` closes it."""
+    """Put a `flock` on an open file or folder. False if another process has one. `release` closes it."""
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError as error:
-        return error.errno not in TAKEN  # else a file system that does not know it, or not for folders
+        return error.errno not in TAKEN  # other errors: the file system does not support it
     _descriptors.add(descriptor)
     return True
 
 
 def release(descriptor: int) -> None:
-    """Give up the lock, also for a child that has not let go yet, and close the descriptor."""
+    """Unlock and close the descriptor."""
     if descriptor in _descriptors:
         _descriptors.discard(descriptor)
-        fcntl.flock(descriptor, fcntl.LOCK_UN)
+        fcntl.flock(descriptor, fcntl.LOCK_UN)  # closing is not enough while a child has it open
     os.close(descriptor)
 
 
 class RunLock:
-    """Use as a context manager around everything that writes. `name` is another than `lock` for further ranks."""
+    """A context manager around everything that writes. Further ranks use another `name`."""
 
     def __init__(self, folder: Path, name: str = "lock") -> None:
         self._folder, self._name = folder, name
@@ -89,7 +88,7 @@ class RunLock:
 
     def _lock(self) -> None:
         file = self._folder / self._name
-        if file.is_symlink() or file.is_fifo():  # whatever a link leads to would be emptied, and a pipe keeps no lock
+        if file.is_symlink() or file.is_fifo():  # a link's target would be truncated, and a pipe cannot be locked
             file.unlink()
         handle = os.open(file, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o644)
         self._handles.append(handle)
@@ -106,10 +105,10 @@ class RunLock:
         os.pwrite(handle, f"process {os.getpid()} on {socket.gethostname()}\n".encode(), 0)
 
     def _is_written(self) -> bool:
-        """Whether a journal is open: on NFS a folder's lock does not reach other machines, a file's does."""
+        """True if a journal is open. On NFS other machines see the lock of a file but not that of a folder."""
         try:
             handle = os.open(self._folder / "responses.jsonl", os.O_RDWR | os.O_NONBLOCK | os.O_NOFOLLOW)
-        except OSError:  # not there yet, or none that a journal opens
+        except OSError:  # it does not exist, or is not a file that a journal opens
             return False
         free = claim(handle)
         release(handle)
@@ -131,13 +130,13 @@ class RunLock:
                 f"wait for it or stop it, then {command('resume', self._folder)}"
             )
         return (
-            f"{self._folder} lies on a file system without locks ({error.strerror}); "
-            "put the run folder elsewhere, so that two processes cannot write into it"
+            f"{self._folder} is on a file system without locks ({error.strerror}); "
+            "choose another place for the run folder, so that two processes cannot write into it"
         )
 
 
 def _remove_leftovers(folder: Path) -> None:
-    """Half-written files of processes of this machine that were killed over them (see `write_atomically`)."""
+    """Remove half-written files of processes that were killed on this machine (see `write_atomically`)."""
     for file in (*folder.glob(".*.jso*"), *folder.glob("marks/.*.jso*")):
         writer = re.fullmatch(r"\..+\.jsonl?\.(\d+)\.\w+", file.name)
         if writer and not _is_alive(int(writer[1])):

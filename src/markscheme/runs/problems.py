@@ -1,4 +1,4 @@
-"""The problems of a run: key, id, where the line stands, and the few labels worth grouping by. Never a statement."""
+"""The problems of a run: key, id, position of the line, and the few labels worth grouping by. Never a statement."""
 
 from __future__ import annotations
 
@@ -10,29 +10,28 @@ import msgspec
 
 from markscheme.types import Question
 
-MOST_GROUPS = 40  # a metadata field with more different values is not a way to group
+MOST_GROUPS = 40  # a metadata field with more values than this does not group anything
 MOST_FIELDS = 20
 LONGEST_LABEL = 60
 LONGEST_ID = 200
-
 
 _decoder = msgspec.json.Decoder(Question)
 
 
 class ProblemTable:
-    """Grows line by line; a key that stands there twice counts once."""
+    """Grows line by line. A key that occurs twice counts once."""
 
     def __init__(self) -> None:
         self.keys: list[str] = []
         self.ids: list[str] = []
         self.offsets = array("q")
-        self.number: dict[str, int] = {}  # key → place in the order of the file
-        self.clusters: list[str | None] = []  # the family of each problem, where its benchmark names one
-        self.groups: dict[str, list[str | None]] = {}  # field of the metadata → label of each problem
+        self.number: dict[str, int] = {}  # key → place in the file
+        self.clusters: list[str | None] = []  # the family of each problem, if its benchmark names one
+        self.groups: dict[str, list[str | None]] = {}  # metadata field → label of each problem
         self._values: dict[str, set[str]] = {}
 
     def add_line(self, offset: int, line: bytes) -> None:
-        """One line of `problems.jsonl`; raises one of `UNREADABLE` if it is not one."""
+        """Add one line of `problems.jsonl`; raises one of `UNREADABLE` if it is not a question."""
         problem = _decoder.decode(line).problem
         if problem.key in self.number:
             return
@@ -46,7 +45,7 @@ class ProblemTable:
                 self._put(name, index, group)
 
     def fields(self) -> dict[str, list[str | None]]:
-        """What the problems can be grouped by: fields with at least two and not too many labels."""
+        """Return the fields to group by: those with at least two and not too many labels."""
         return {
             name: labels + [None] * (len(self.keys) - len(labels))
             for name, labels in self.groups.items()
@@ -58,7 +57,7 @@ class ProblemTable:
             return
         values = self._values.setdefault(name, set())
         if len(values) > MOST_GROUPS:
-            self.groups[name] = []  # too many already: stop collecting, keep the memory
+            self.groups[name] = []  # too many already: free the memory
             return
         values.add(label)
         labels = self.groups.setdefault(name, [])
@@ -67,14 +66,12 @@ class ProblemTable:
 
 
 def label(value: Any) -> str | None:
-    """A value of the metadata as a label to group by; None where it is too long, or not one."""
+    """Return a metadata value as a label to group by; None if it cannot be one."""
     if isinstance(value, str) and 0 < len(value) <= LONGEST_LABEL:
         return value
-    if isinstance(value, int):  # also True and False
-        return str(value)
-    return None
+    return str(value) if isinstance(value, int) else None
 
 
 def sorted_labels(labels: list[str]) -> list[str]:
-    """Numbers by size, words by letter, numbers first."""
+    """Sort labels: numbers by size first, then words."""
     return sorted(labels, key=lambda label: (0, float(label), "") if label.isdecimal() else (1, 0.0, label))

@@ -1,7 +1,7 @@
-"""Reads a run folder: everything once, then only what was added. Never holds a text, never writes to the folder.
+"""Reads a run folder: everything once, then only what was added. Never holds a text or writes to the folder.
 
-Small files come first, so that a page has its verdicts long before a gigabyte of responses has been gone through;
-`refresh` stops when its time is up and goes on from there at the next call.
+Small files come first, so that the viewer has verdicts long before a gigabyte of responses is read. `refresh` stops when
+its time is up and continues there on the next call.
 """
 
 from __future__ import annotations
@@ -22,22 +22,22 @@ from markscheme.runs.problems import ProblemTable
 from markscheme.runs.snapshot import Snapshot
 from markscheme.types import Response
 
-# A line in which one of these cannot be read is damaged: what could not be read must not count.
+# A line in which one of these cannot be read is damaged.
 ESSENTIAL = ("key", "sample", "text", "reasoning", "error")
 
 LARGEST_PLAN = 64 << 20
 
-_versions = count(1)  # of all readers together, so that a version never means two things
+_versions = count(1)  # shared by all readers, so that a version is never used twice
 
 _responses = msgspec.json.Decoder(Response)
 
 
 class _MarkLine(msgspec.Struct, gc=False):
-    """The part of a mark that counts; a reason or an answer is read when it is asked for."""
+    """The fields of a mark that decide whether it counts."""
 
     key: str
     verdict: str
-    sample: int = 0  # left out where it is 0 by earlier versions
+    sample: int = 0  # earlier versions left out a 0
     protocol: str = ""
 
 
@@ -49,14 +49,13 @@ class RunReader:
 
     def __init__(self, folder: Path, root: Path | None = None) -> None:
         self.folder = folder
-        self._root = root or folder.resolve()  # links that lead out of it are not followed
+        self._root = root or folder.resolve()  # links out of it are not followed
         self._lock = threading.RLock()
         self._first_protocol = ""
         self._snapshot: Snapshot | None = None
         self._start_over()
 
     def _start_over(self) -> None:
-        """Forget everything that was read."""
         self._problems = ProblemTable()
         self._responses = ResponseLines()
         self._marks: dict[str, MarkLines] = {}
@@ -68,10 +67,7 @@ class RunReader:
         self._changed(marks=True)
 
     def refresh(self, seconds: float = float("inf"), manifest: Manifest | None = None) -> bool:
-        """Read what is new, for at most about so long; True if nothing is left to read.
-
-        The marks of the manifest's own protocol are read before others.
-        """
+        """Read what is new for about `seconds` at most, marks of the manifest's protocol first. True if nothing is left."""
         until = time.monotonic() + seconds
         with self._lock:
             self._first_protocol = manifest.protocol.partition("@")[0] if manifest else ""
@@ -87,14 +83,11 @@ class RunReader:
                 and all(self._read_responses(number, until) for number in range(len(self._response_files)))
             )
             if self.complete != before:
-                self._changed(marks=True)  # marks without a response count no longer
+                self._changed(marks=True)  # marks without a response stop counting
             return self.complete
 
     def snapshot(self, manifest: Manifest | None = None) -> Snapshot:
-        """The folder as far as it was read; the same object as before if nothing changed since.
-
-        Without a manifest nobody knows how many samples were asked for: all count.
-        """
+        """Return what was read so far, the same object as before if nothing changed. Without a manifest all samples count."""
         with self._lock:
             snapshot, planned = self._snapshot, self._planned()
             if snapshot is None or (snapshot.version, snapshot.manifest, snapshot.planned) != (
@@ -129,20 +122,20 @@ class RunReader:
 
     @property
     def progress(self) -> float:
-        """The share of all bytes that has been read, 0 to 1."""
+        """The part of all bytes that has been read, 0 to 1."""
         files = self._all_files()
         total = sum(reader.size for reader in files)
         return 1.0 if not total else 1.0 - sum(reader.unread for reader in files) / total
 
     def _look(self) -> list[str]:
-        """What became of the problems' and each responses' file; sets their sizes."""
+        """Look at the problem and response files, which sets their sizes."""
         return [reader.look() for reader in (self._questions_file, *self._response_files)]
 
     def _all_files(self) -> list[LineReader]:
         return [self._questions_file, *self._response_files, *self._mark_files.values()]
 
     def _planned(self) -> tuple[PlannedRound, ...]:
-        """The plan of a run that asks until its score is known; any other run has none."""
+        """Read the plan of a run with `--until`; other runs have none."""
         file = self.folder / "rounds.json"
         try:
             return tuple(msgspec.json.decode(read_inside(file, self._root, LARGEST_PLAN), type=list[PlannedRound]))
@@ -189,13 +182,13 @@ class RunReader:
         state = reader.look()
         if state == "same":
             return True
-        if state == "replaced":  # marked again: opinions are re-made at will
+        if state == "replaced":  # marked again
             reader.restart()
             self._marks[name] = MarkLines()
         number, add = self._problems.number, self._marks[name].add
         for offset, line in reader.lines(until):
             try:
-                mark = _marks.decode(line.decode())  # bytes that are no text would pass where they are skipped
+                mark = _marks.decode(line.decode())  # msgspec does not check the encoding of fields that it skips
             except UNREADABLE:
                 reader.damaged += 1
                 continue

@@ -1,4 +1,4 @@
-"""`math+judge:NAME`: what a protocol left open, settled by a judge. Nothing is stored for it; no other verdict changes."""
+"""`math+judge:NAME`: a judge settles what a protocol left open. Nothing is stored, and no other verdict changes."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ class Settled(NamedTuple):
 
     codes: Codes
     open: Mask  # rows that the first protocol left open
-    by: list[str]  # of each row the protocol whose verdict it is
+    by: list[str]  # the protocol that decided each row
 
 
 def settle(snapshot: Snapshot, protocols: str) -> Settled:
-    """The verdict of the first protocol, or of the next that says right or wrong where that one left it open."""
+    """Return each row's verdict by the first protocol, or if that left it open, by the next that says right or wrong."""
     first, *judges = protocols.split("+")
     codes = snapshot.verdict(first).copy()
     by = np.full(len(codes), first, object)
@@ -39,34 +39,29 @@ def settle(snapshot: Snapshot, protocols: str) -> Settled:
 
 
 def settlement(snapshot: Snapshot, protocols: str) -> str:
-    """How many a judge settled, which way, what that does to the score, and whether its own errors are known."""
+    """Say how many responses a judge settled, which way, and how often people overturned it."""
+    from markscheme.runs.adjudications import consensus, read_labels
+
     first, _, judges = protocols.partition("+")
     codes, was_open, _ = snapshot.settled(protocols)
     right, wrong = (was_open & (codes == code) for code in (CORRECT, WRONG))
     number, settled = int(was_open.sum()), int(right.sum() + wrong.sum())
-    return (
-        f"{first} left {number} responses open; {judges} settled {settled} of them, {right.sum()} as correct and "
-        f"{wrong.sum()} as wrong, and {number - settled} stay open. {_own_errors(snapshot, right, wrong)}"
-    )
-
-
-def _own_errors(snapshot: Snapshot, right: Mask, wrong: Mask) -> str:
-    """How often people overturn what a judge settled."""
-    from markscheme.runs.adjudications import consensus, read_labels
-
     judged = errors = 0
     for (key, sample), people in read_labels(snapshot).items():
         row, opinion = snapshot.row(key, sample), consensus(people)
         if row is not None and opinion != "unsure" and (right[row] or wrong[row]):
             judged += 1
             errors += bool(right[row]) != (opinion == "right")
-    if not judged:
-        return "How often the judge errs is not known: `markscheme adjudicate` measures it"
-    return f"Of {judged} of these that people judged, the judge was wrong in {errors}"
+    own_errors = f"Of {judged} of these that people judged, the judge was wrong in {errors}"
+    return (
+        f"{first} left {number} responses open; {judges} settled {settled} of them, {right.sum()} as correct and "
+        f"{wrong.sum()} as wrong, and {number - settled} stay open. "
+        f"{own_errors if judged else 'How often the judge errs is not known: `markscheme adjudicate` measures it'}"
+    )
 
 
 def differing(verdicts: Iterable[Codes], rows: int) -> Mask:
-    """Rows that one of these calls correct and another does not."""
+    """Mark the rows that one protocol calls correct and another does not."""
     some, every = np.zeros(rows, bool), np.ones(rows, bool)
     for verdict in verdicts:
         some |= verdict == CORRECT

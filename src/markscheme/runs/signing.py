@@ -1,7 +1,6 @@
-"""Signatures over a run's manifest, and so over every file whose digest it holds, by the tools that people have.
+"""Signatures of a run's manifest, and so of every file whose digest it holds, made by `ssh-keygen -Y` or `minisign`.
 
-`ssh-keygen -Y` signs with an SSH key, `minisign` with a minisign key. Keys are theirs: nothing of a key is read here but
-which kind it is, and a passphrase is asked for by the tool itself.
+Only the kind of a key is read here. The tools read the key itself and ask for its passphrase.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ SECONDS = 60.0
 
 
 def sign(folder: Path, key: Path) -> Path:
-    """Sign the manifest of a run folder with a private key; returns the file of the signature."""
+    """Sign the manifest of a run folder with a private key and return the signature file."""
     kind = _kind(key)
     with tempfile.TemporaryDirectory() as scratch:
         made, message = Path(scratch) / "signature", Path(scratch) / "manifest.json"
@@ -39,17 +38,17 @@ def sign(folder: Path, key: Path) -> Path:
 
 
 def signatures(folder: Path) -> list[str]:
-    """The kinds of signature that a run has."""
+    """Return the kinds of signature that a run has."""
     return [kind for kind, name in FILES.items() if (folder / name).exists()]
 
 
 def signer(folder: Path, keys: Path) -> str:
-    """Who signed the manifest as it is now, by a public key or a file of allowed signers; `JournalError` if none did."""
+    """Return who signed the manifest, by a public key or a file of allowed signers. `JournalError` if nobody did."""
     kind = _kind(keys)
     try:
         signature = read_inside(folder / FILES[kind], folder.resolve(), LARGEST)
     except OSError as error:
-        raise JournalError(f"no signature of this kind: {FILES[kind]}: {error.strerror}") from None
+        raise JournalError(f"there is no {kind} signature: {FILES[kind]}: {error.strerror}") from None
     with tempfile.TemporaryDirectory() as scratch:
         stored, message = Path(scratch) / "signature", Path(scratch) / "manifest.json"
         stored.write_bytes(signature)
@@ -66,7 +65,7 @@ def signer(folder: Path, keys: Path) -> str:
 
 
 def _allowed(keys: Path) -> bytes:
-    """A file of allowed signers as it is; a public key as one that holds it alone."""
+    """Return a file of allowed signers; a public key becomes one with a single entry."""
     text = read_plain(keys, LARGEST, "more than public keys are").decode("utf-8", "replace").strip()
     if re.match(r"(?:ssh|ecdsa|sk-ssh|sk-ecdsa)-\S+ \S+", text):
         kind, key, *comment = text.split("\n")[0].split(" ", 2)
@@ -91,7 +90,7 @@ def _manifest(folder: Path) -> bytes:
 
 
 def _run(command: list[str], message: bytes = b"", *, asks: bool = False) -> str:
-    """What a tool says; `JournalError` with its words where it fails."""
+    """Run a tool and return its output. `JournalError` with its output if it fails."""
     try:
         done = subprocess.run(
             command,

@@ -1,15 +1,15 @@
-"""A run folder at one moment, the same for everybody who reads one: resume, report, compare, audit, viewer, Python API.
+"""A run folder at one moment: what resume, report, compare, audit, the viewer and the Python API all read.
 
-The rules, all of which stand here and nowhere else:
+It alone applies the rules for what counts:
 
 - only problems of `problems.jsonl` and samples that the run asks for count;
-- of several lines for one (problem, sample) the last without an error wins, else the last error;
-- a mark counts if its label is the one asked for and it judges what is there: a verdict an answer, `error` an error;
-- a response with an error is an error under every protocol; a verdict that is not known is no mark;
-- a torn or damaged line is counted and named, and stands for nothing.
+- of several lines for one (problem, sample) the last one without an error wins, else the last error;
+- a mark counts if it has the label that was asked for and fits its response: `error` for an error, else another verdict;
+- a response with an error is an error under every protocol; a mark with an unknown verdict does not count;
+- torn and damaged lines are counted and named, and have no other effect.
 
-`reader.RunReader` makes a `Snapshot` and refreshes it from where it stopped. It holds numbers; texts are read from
-their lines when they are asked for. Rows are the responses that are there, ordered by problem and sample.
+`reader.RunReader` makes snapshots. A snapshot holds numbers; texts are read from the files when needed. Its rows are the
+responses that exist, ordered by problem and sample.
 """
 
 from __future__ import annotations
@@ -53,54 +53,47 @@ if TYPE_CHECKING:
 
 T = TypeVar("T", Response, Mark)
 
-Codes = npt.NDArray[np.int8]  # a verdict each: its place in `VERDICTS`, or `UNMARKED`
+Codes = npt.NDArray[np.int8]  # verdicts: their places in `VERDICTS`, or `UNMARKED`
 
 
 @dataclass(frozen=True, eq=False)
 class Snapshot:
-    """What a run folder holds, by the rules above. Immutable; cheap to keep."""
+    """The content of a run folder by the rules above. Immutable."""
 
     folder: Path
     manifest: Manifest | None
-    version: int  # two snapshots, of the same folder or not, share a version only if they hold the same
-    # Changes only when a verdict may have changed, so figures made from verdicts stay while texts are still being
-    # read.
-    marks_version: int
-    # Whether everything in the files has been read. Until then a mark counts before its response was read.
-    complete: bool
+    version: int  # different for any two snapshots that may differ
+    marks_version: int  # changes only if a verdict may have changed, not while texts are being read
+    complete: bool  # everything has been read; until then a mark counts before its response
     progress: float
-    # The rounds of a run that asked some problems more often because of their answers.
-    planned: tuple[PlannedRound, ...]
+    planned: tuple[PlannedRound, ...]  # the rounds of a run with `--until`
     keys: tuple[str, ...]  # the problems' keys, in the order of `problems.jsonl`
     ids: tuple[str, ...]
-    # What the problems can be grouped by: a field of their metadata, the label of each problem.
-    groups: Mapping[str, Sequence[str | None]] = field(repr=False)
-    clusters: tuple[str | None, ...] = field(repr=False)  # the family of each problem, where its benchmark names one
+    groups: Mapping[str, Sequence[str | None]] = field(repr=False)  # metadata field → label of each problem
+    clusters: tuple[str | None, ...] = field(repr=False)  # the family of each problem, if its benchmark names one
     question_offsets: tuple[int, ...] = field(repr=False)
     files: tuple[Path, ...]  # the files of responses
     lines: Table = field(repr=False)
     kinds: tuple[str, ...] = field(repr=False)
-    # For each protocol, the lines of its marks and the labels that occur in them.
+    # Protocol → the lines of its marks and the labels in them.
     mark_lines: Mapping[str, tuple[Table, tuple[str, ...]]] = field(repr=False)
-    damage: Mapping[str, int]  # file → lines in it that cannot be read
+    damage: Mapping[str, int]  # file → unreadable lines
     torn: tuple[str, ...]  # files that end in the middle of a line
-    refused: tuple[str, ...]  # files that are links out of the folder or no plain files
+    refused: tuple[str, ...]  # links out of the folder, and what is not a plain file
     stray: int  # responses to problems that the run does not have
-    # Verdicts that the viewer made and nobody stored: protocol → label, verdict of each row.
+    # Verdicts that the viewer made and did not store: protocol → label, verdict of each row.
     judged: Mapping[str, tuple[str, Codes]] = field(default_factory=dict, repr=False)
     _places: dict[str, Ints] = field(default_factory=dict, init=False)
     _codes: dict[str, Codes] = field(default_factory=dict, init=False)
     _settled: dict[str, Settled] = field(default_factory=dict, init=False)
 
-    # Which lines count ---------------------------------------------------------------------------------------------
-
     @cached_property
     def wanted(self) -> Ints:
-        """How many samples of each problem the run asks for."""
+        """The number of samples that the run asks for, per problem."""
         if self.planned:
             if any(len(each.asked) != self.problems for each in self.planned):
                 file = self.folder / "rounds.json"
-                raise JournalError(f"{file} is of other problems than these {self.problems}; restore it")
+                raise JournalError(f"{file} does not fit the {self.problems} problems of this run; restore it")
             asked: Ints = np.array([each.asked for each in self.planned], np.int64)
             return np.asarray(asked.sum(axis=0))
         samples = self.manifest.samples if self.manifest is not None else 1 << SAMPLE_BITS
@@ -111,15 +104,15 @@ class Snapshot:
 
     @cached_property
     def asked_lines(self) -> Table:
-        """The lines of everything that was asked for, also of attempts that were made good later."""
+        """All lines that were asked for, including attempts that were replaced later."""
         mine = self._asked_for(self.lines["cell"])
         return self.lines if mine.all() else self.lines[mine]
 
     @cached_property
     def rows(self) -> Columns:
-        """One row per (problem, sample) that is there, with the numbers of the line that counts."""
+        """One row per existing (problem, sample), with the numbers of the line that counts."""
         lines, later = self.asked_lines, [self.asked_lines["kind"] == 0]
-        if len(self.files) > 1:  # a single file is read in its order: its later lines are the later rows
+        if len(self.files) > 1:  # the lines of a single file are in order already
             names = [file.name for file in self.files]
             order = np.array([sorted(names).index(name) for name in names], np.int64)
             later += [order[lines["file"]], lines["offset"]]
@@ -139,31 +132,29 @@ class Snapshot:
 
     @cached_property
     def problem(self) -> Ints:
-        """The number of each row's problem."""
         return problem_of(self.rows["cell"])
 
     @cached_property
     def sample(self) -> Ints:
-        """The number of each row's sample."""
         return sample_of(self.rows["cell"])
 
     @cached_property
     def failed(self) -> Mask:
-        """Rows that have an error in place of an answer."""
+        """Rows with an error instead of an answer."""
         return np.asarray(self.rows["kind"] > 0)
 
     @cached_property
     def arrived(self) -> Mask:
-        """Rows whose response has been read; all of them once everything has."""
+        """Rows whose response has been read: all of them in a complete snapshot."""
         return np.asarray(self.rows["file"] >= 0)
 
     @cached_property
     def numbers(self) -> dict[str, int]:
-        """The number of each problem, by its key."""
+        """Problem key → number."""
         return {key: number for number, key in enumerate(self.keys)}
 
     def row(self, problem: int | str, sample: int) -> int | None:
-        """The row of a (problem, sample), or None; the problem by its number or key."""
+        """Return the row of a problem (by number or key) and sample, or None."""
         number = self.numbers.get(problem, -1) if isinstance(problem, str) else problem
         if number < 0 or not 0 <= sample < 1 << SAMPLE_BITS:
             return None
@@ -171,27 +162,24 @@ class Snapshot:
         return row if row < len(self) and (self.problem[row], self.sample[row]) == (number, sample) else None
 
     def rows_of(self, problem: int) -> range:
-        """The rows of a problem."""
         low, high = np.searchsorted(self.problem, [problem, problem + 1])
         return range(int(low), int(high))
 
-    # How many ------------------------------------------------------------------------------------------------------
-
     @property
     def problems(self) -> int:
-        """How many problems there are, answered or not."""
+        """The number of problems, answered or not."""
         return len(self.keys)
 
     @property
     def expected(self) -> int:
-        """Responses that the run asks for, also to problems whose line is lost or damaged."""
+        """Responses that the run asks for, including those to problems whose line is lost or damaged."""
         if self.planned or self.manifest is None:
             return int(self.wanted.sum()) if self.planned else len(self)
         return max(self.manifest.problems, self.problems) * self.manifest.samples
 
     @cached_property
     def answered(self) -> int:
-        """Responses that came back without an error."""
+        """Responses without an error."""
         return int((self.arrived & ~self.failed).sum())
 
     @property
@@ -201,16 +189,15 @@ class Snapshot:
 
     @property
     def unasked(self) -> int:
-        """Lines of problems or samples that the run does not ask for."""
+        """Lines about problems or samples that the run does not ask for."""
         return self.stray + len(self.lines) - len(self.asked_lines)
 
     @property
     def damaged(self) -> int:
-        """Lines that cannot be read."""
         return sum(self.damage.values())
 
     def failures(self) -> dict[str, Failure]:
-        """Why there is an error in place of an answer, the most frequent reason first."""
+        """Return the errors by kind, the most frequent first."""
         kinds = Counter(self.rows["kind"][self.failed].tolist())
         last = {kind: self._in_file_order(np.flatnonzero(self.rows["kind"] == kind))[-1] for kind in kinds}
         return {
@@ -218,18 +205,15 @@ class Snapshot:
             for kind, times in kinds.most_common()
         }
 
-    # Verdicts ------------------------------------------------------------------------------------------------------
-
     @property
     def protocols(self) -> list[str]:
-        """Bare names of the protocols that the run has marks of."""
+        """Bare names of the protocols with marks."""
         return sorted({*self.mark_lines, *self.judged})
 
     def label_of(self, protocol: str) -> str:
-        """The label (`name@version`) whose marks are meant: as asked for, or for a bare name the manifest's.
+        """Return the label (`name@version`) for a protocol; of `math+judge:NAME`, both labels.
 
-        Where there are no marks under the manifest's, the one of the last mark that was made. Of `math+judge:NAME`, where
-        a judge settles what `math` left open, both labels.
+        A bare name gets the manifest's label, or if there are no marks under that, the label of the last mark.
         """
         if "+" in protocol:
             return "+".join(map(self.label_of, protocol.split("+")))
@@ -243,7 +227,7 @@ class Snapshot:
         return label if not len(table) or label in labels else labels[table["label"][-1]] or label
 
     def verdict(self, protocol: str) -> Codes:
-        """The verdict of each row under a protocol: `UNMARKED` where it has no mark."""
+        """Return the verdict of each row under a protocol, `UNMARKED` for rows without a mark."""
         if protocol in self.judged:
             return self.judged[protocol][1]
         label = self.label_of(protocol)
@@ -259,26 +243,26 @@ class Snapshot:
         return self._codes[label]
 
     def settled(self, protocol: str) -> Settled:
-        """The verdicts under `math+judge:NAME`."""
+        """Return the verdicts under `math+judge:NAME`."""
         label = self.label_of(protocol)
         return self._settled.get(label) or self._settled.setdefault(label, settle(self, label))
 
     def unmarked(self, protocol: str) -> Mask:
-        """Rows for which no mark of a protocol is stored; an error has a verdict nevertheless."""
+        """Return the rows without a stored mark of a protocol. Errors need one too, although they have a verdict."""
         return np.asarray(((self.verdict(protocol) == UNMARKED) | (self._mark_places(protocol) < 0)) & self.arrived)
 
     def mark_count(self, protocol: str) -> int:
-        """How many stored marks of a protocol count."""
+        """Return the number of stored marks of a protocol that count."""
         return int((self._mark_places(protocol) >= 0).sum())
 
     def _mark_places(self, protocol: str) -> Ints:
-        """The line of each row's mark, or `UNKNOWN`; where a judge settles what was open, the line of the first mark."""
+        # The line of each row's mark, or UNKNOWN. Of `math+judge:NAME`, the line of the `math` mark.
         label = self.label_of(protocol).partition("+")[0]
         if label in self._places:
             return self._places[label]
         places = np.full(len(self), UNKNOWN, np.int64)
         table, labels = self.mark_lines.get(label.partition("@")[0], (self.lines[:0], ()))
-        # Early versions wrote no label; such a mark is of the only version there was.
+        # The first version wrote no label.
         mine = [number for number, name in enumerate(labels) if name in (label, "")]
         lines = np.flatnonzero(np.isin(table["label"], mine)) if mine and len(self) else np.zeros(0, np.int64)
         cells = table["cell"][lines]
@@ -286,13 +270,13 @@ class Snapshot:
         if len(lines):
             counts = self.rows["cell"][rows] == cells
             counts &= ((table["verdict"][lines] == ERROR) == self.failed[rows]) | ~self.arrived[rows]
-            places[rows[counts]] = lines[counts]  # of several for one row the last stays
+            places[rows[counts]] = lines[counts]  # the last of several for one row wins
         self._places[label] = places
         return places
 
     @cached_property
     def verdicts(self) -> dict[str, Codes]:
-        """The verdicts of every protocol, by its bare name."""
+        """Protocol → the verdict of each row."""
         return {name: self.verdict(name) for name in self.protocols}
 
     @cached_property
@@ -301,7 +285,7 @@ class Snapshot:
         return differing(self.verdicts.values(), len(self))
 
     def counts(self, protocol: str, chosen: Mask | None = None) -> Counts:
-        """How often each problem got each verdict, of all rows or the chosen ones: all that `statistics` sees."""
+        """Return how often each problem got each verdict, over all rows or the chosen ones."""
         from markscheme.statistics import Counts, own_clusters
 
         verdict, width = self.verdict(protocol), len(VERDICTS)
@@ -313,7 +297,7 @@ class Snapshot:
         return Counts(self.keys, table.reshape(-1, width), rounds, asked, clusters, requests=requests)
 
     def _rounds(self, verdict: Codes) -> tuple[Round, ...]:
-        """What came back in each round; a problem's samples are numbered through its rounds."""
+        """Return the counts of each round. A problem's samples are numbered across rounds."""
         from markscheme.statistics import Round
 
         if not self.planned:
@@ -327,27 +311,25 @@ class Snapshot:
             rounds.append(Round(each.size, *(tuple(np.bincount(x, minlength=self.problems).tolist()) for x in places)))
         return tuple(rounds)
 
-    # Texts ---------------------------------------------------------------------------------------------------------
-
     def question(self, problem: int) -> Question | None:
-        """A problem with its prompt, read from its line; None if it is not there (any more)."""
+        """Read a problem with its prompt; None if it is gone."""
         if not 0 <= problem < self.problems:
             return None
         return decode_or_none(read_line(self.folder / "problems.jsonl", self.question_offsets[problem]), Question)
 
     def questions(self) -> list[Question]:
-        """All problems with their prompts, in the order of the benchmark."""
+        """Read all problems with their prompts, in the order of the benchmark."""
         file = self.folder / "problems.jsonl"
         lines = read_lines(file, self.question_offsets) if self.keys else ()  # else the file may be gone
         return [decode_or_none(line, Question) or replaced(file) for line in lines]
 
     def response(self, row: int) -> Response | None:
-        """A response, read from its line; None if it is not there (any more)."""
+        """Read a response; None if it is gone."""
         number, offset = int(self.rows["file"][row]), int(self.rows["offset"][row])
         return None if number < 0 else self._noun(read_line(self.files[number], offset), Response, row)
 
     def responses(self, chosen: Mask | None = None) -> Iterator[Response]:
-        """Each response that counts, of all rows or the chosen ones, streamed in the order of the files."""
+        """Stream the responses of all rows or the chosen ones, in file order."""
         here = self.arrived if chosen is None else self.arrived & chosen
         rows = self._in_file_order(np.flatnonzero(here))
         for number in np.unique(self.rows["file"][rows]):
@@ -355,7 +337,7 @@ class Snapshot:
             yield from self._stream(self.files[number], mine, self.rows["offset"][mine], Response)
 
     def mark(self, protocol: str, row: int) -> Mark | None:
-        """A stored mark, read from its line; where a judge has settled what was open, the judge's."""
+        """Read a stored mark; under `math+judge:NAME`, that of the protocol which decided the row."""
         if "+" in protocol:
             protocol = self.settled(protocol).by[row]
         place = UNKNOWN if protocol in self.judged else self._mark_places(protocol)[row]
@@ -366,7 +348,7 @@ class Snapshot:
         return self._noun(line, Mark, row)
 
     def marks(self, protocol: str) -> Iterator[Mark]:
-        """Each stored mark that counts under a protocol, streamed in the order of the file."""
+        """Stream the stored marks that count under a protocol, in file order."""
         if "+" in protocol:
             yield from (mark for row in range(len(self)) if (mark := self.mark(protocol, row)) is not None)
             return

@@ -1,4 +1,4 @@
-"""`turns.jsonl`: every turn of a conversation, before the next begins. The last one is in the response."""
+"""`turns.jsonl`: each turn of a conversation, written before the next begins. The last turn is in the response."""
 
 from __future__ import annotations
 
@@ -13,28 +13,28 @@ from markscheme.types import Turn
 
 
 class TurnLine(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """Turn `number` (from 0) of the conversation about a sample, or the ticket by which its answer can be fetched."""
+    """Turn `number` (from 0) of the conversation about a sample, or the ticket to fetch its answer with."""
 
     key: str
-    sample: int = msgspec.field(default_factory=int)  # always written
+    sample: int = msgspec.field(default_factory=int)  # a factory, so that it is always written
     number: int = msgspec.field(default_factory=int)
     turn: Turn | None = None
-    ticket: str = ""  # under which a server works on it
+    ticket: str = ""  # the server's name for the answer it is working on
 
 
 class Begun(msgspec.Struct, frozen=True):
-    """How far a conversation had come."""
+    """An unfinished conversation."""
 
     turns: tuple[Turn, ...]
-    ticket: str = ""  # of the answer that was asked for last
+    ticket: str = ""  # of the last answer that was asked for
 
 
 def begun(
     folder: Path, wanted: Callable[[str, int], bool], key: str = "", seconds: float = float("inf")
 ) -> dict[tuple[str, int], Begun]:
-    """The conversations that have not come to their end, by problem and sample; with a `key` only those of one problem.
+    """Return the unfinished conversations by problem key and sample, with `key` only those of one problem.
 
-    Turns count from the first up to the first that is missing: a damaged line ends what can be gone on with.
+    Turns count up to the first that is missing or damaged.
     """
     found: dict[tuple[str, int], list[Turn]] = {}
     tickets: dict[tuple[str, int], tuple[int, str]] = {}

@@ -1,4 +1,4 @@
-"""What of a run's samples was drawn independently: which came with one request, and which repeat another."""
+"""Which samples of a run were drawn independently: not those of one request, nor exact repeats."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from markscheme.runs.columns import UNKNOWN, VERDICTS, Ints
 if TYPE_CHECKING:
     from markscheme.runs.snapshot import Snapshot
 
-LONG = 100  # characters from which on the same text twice is hardly chance, where answers are sampled
+LONG = 100  # characters; two sampled texts of this length are hardly equal by chance
 
 
 def by_request(snapshot: Snapshot, rows: Ints, verdict: npt.NDArray[np.int8]) -> tuple[Ints, ...]:
-    """Of each problem its verdicts by request, where samples share the seed of one; else nothing."""
+    """Return each problem's verdicts by request, if some samples share a request's seed; else nothing."""
     problem, unit = snapshot.problem[rows], snapshot.rows["unit"][rows].astype(np.int64)
     together = (problem[1:] == problem[:-1]) & (unit[1:] == unit[:-1]) & (unit[1:] != UNKNOWN)
     if snapshot.planned or not together.any():
@@ -31,7 +31,7 @@ def by_request(snapshot: Snapshot, rows: Ints, verdict: npt.NDArray[np.int8]) ->
 
 
 def repeated(snapshot: Snapshot) -> int:
-    """Long answers that are the same, word for word, as an earlier one to the same problem."""
+    """Count long answers that repeat an earlier one to the same problem word for word."""
     long = np.flatnonzero(snapshot.arrived & ~snapshot.failed & (snapshot.rows["size"] >= LONG))
     texts = np.stack([snapshot.problem[long], snapshot.rows["text"][long], snapshot.rows["size"][long]])
     return len(long) - int(np.unique(texts, axis=1).shape[1])

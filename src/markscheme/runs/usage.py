@@ -1,4 +1,4 @@
-"""The tokens, seconds, attempts, truncations and money that a run used, in total and for each problem."""
+"""The tokens, seconds, attempts and money that a run used, in total and for each problem."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ class Tokens(msgspec.Struct, kw_only=True, omit_defaults=True):
     completion_tokens: int = 0
     reasoning_tokens: int = 0
     cached_tokens: int = 0
-    attempts: int = 0  # tries of all samples, the failed ones included
+    attempts: int = 0  # of all samples, including failed ones
     truncated: int = 0  # responses cut off by the token limit
-    seconds: float = 0.0  # latencies added up
+    seconds: float = 0.0  # sum of the latencies
     latency: Latency | None = None
-    cost: float | None = None  # US dollars, where the model's price is known and every response told its tokens
+    cost: float | None = None  # US dollars, if the price is known and every response reported its tokens
 
 
 class Latency(msgspec.Struct, frozen=True):
@@ -37,44 +37,40 @@ class Usage(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     prompt_tokens: int | None = None
     completion_tokens: int | None = None
     reasoning_tokens: int | None = None
-    # Of the prompts' tokens, those that came from the provider's cache, where it says so.
-    cached_tokens: int | None = None
+    cached_tokens: int | None = None  # prompt tokens that came from the provider's cache, if it says so
     attempts: int = 0
     truncated: int = 0
     latency: Latency | None = None
-    first_token: Latency | None = None  # seconds until the first token of answers that were streamed
-    tokens_per_second: float | None = None  # of a streamed answer after its first token: the median
-    # Failures that were final when they were recorded, by kind; a resumed run may have made them good since.
-    errors: dict[str, int] = {}
+    first_token: Latency | None = None  # seconds until the first token of streamed answers
+    tokens_per_second: float | None = None  # median of streamed answers, after the first token
+    errors: dict[str, int] = {}  # final failures by kind; a resumed run may have replaced them since
     cost: float | None = None
-    # What the cost was reckoned with, such as `2 / 8 USD per million tokens in / out (as of 2025-08-01)`.
-    price: str | None = None
+    price: str | None = None  # such as `2 / 8 USD per million tokens in / out (as of 2025-08-01)`
 
 
 class Ledger(msgspec.Struct, frozen=True):
-    """What `usage.json` holds."""
+    """The content of `usage.json`."""
 
     total: Usage
-    problems: dict[str, Tokens]  # what each problem used, by its key
+    problems: dict[str, Tokens]  # by problem key
 
 
 class Price(msgspec.Struct, frozen=True):
-    """US dollars for a million tokens."""
+    """US dollars per million tokens."""
 
     input: float
     output: float
     as_of: str = ""
-    # Of the prompt's tokens that the provider had in its cache; without it they cost as much as the others.
-    cached: float | None = None
+    cached: float | None = None  # for prompt tokens from the provider's cache; without it they cost the full price
 
     def of(self, prompt_tokens: int, completion_tokens: int, cached_tokens: int = 0) -> float:
-        """The cost."""
+        """Return the cost."""
         cached = min(cached_tokens, prompt_tokens)
         rate = self.input if self.cached is None else self.cached
         return ((prompt_tokens - cached) * self.input + cached * rate + completion_tokens * self.output) / 1e6
 
     def __str__(self) -> str:
+        rates = {"in": self.input, "cached": self.cached, "out": self.output}
+        known = {name: rate for name, rate in rates.items() if rate is not None}
         when = f" (as of {self.as_of})" if self.as_of else ""
-        if self.cached is None:
-            return f"{self.input:g} / {self.output:g} USD per million tokens in / out{when}"
-        return f"{self.input:g} / {self.cached:g} / {self.output:g} USD per million tokens in / cached / out{when}"
+        return f"{' / '.join(f'{rate:g}' for rate in known.values())} USD per million tokens {' / '.join(known)}{when}"

@@ -1,6 +1,6 @@
 """`python -m scripts.chat_eval`: nanochat checkpoints on AIME, GSM8K, MATH-500 and Countdown.
 
-The multiple-choice tasks stay with nanochat's own script. Under torchrun each rank generates its share of the problems.
+Multiple-choice tasks stay with nanochat's own script. Under torchrun each rank generates its share of the problems.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ from markscheme.runs.folder import Run, write_atomically
 
 
 class Task(NamedTuple):
-    """How a task of this command is asked and marked."""
+    """The benchmark, prompt and protocol of a task."""
 
     benchmark: str
     prompt: str
@@ -66,13 +66,13 @@ ELSEWHERE = ("ARC-Easy", "ARC-Challenge", "MMLU", "HumanEval", "SpellingBee")
 
 
 def main(argv: Sequence[str] | None = None, original: Path | None = None) -> int:
-    """Evaluate a checkpoint on each task; only rank 0 prints. nanochat's own tasks go to its `original` script."""
+    """Evaluate a checkpoint on each task. Only rank 0 prints. nanochat's own tasks go to its `original` script."""
     parser = _parser()
     words = list(sys.argv[1:] if argv is None else argv)
     if original is not None and original.is_file() and _elsewhere(words):
         runpy.run_path(str(original), run_name="__main__")
         return 0
-    # `torchrun … -m scripts.chat_eval -- -i sft` hands the two dashes on.
+    # `torchrun … -m scripts.chat_eval -- -i sft` passes the two dashes on.
     args = parser.parse_args(words[1:] if words[:1] == ["--"] else words)
     try:
         ranks = current()
@@ -82,7 +82,7 @@ def main(argv: Sequence[str] | None = None, original: Path | None = None) -> int
             if interrupted(summaries):
                 break
             summary = _evaluate(args, name, ranks)
-            if summary is not None:  # else another rank reports
+            if summary is not None:  # only rank 0 has one
                 summaries.append(summary)
     except MarkschemeError as failure:
         return failed(parser.prog, failure)
@@ -90,7 +90,7 @@ def main(argv: Sequence[str] | None = None, original: Path | None = None) -> int
 
 
 def _elsewhere(words: Sequence[str]) -> bool:
-    """Whether only tasks of nanochat's own script are asked for; its flags may be others than ours."""
+    """True if only tasks of nanochat's own script are named. Its flags may differ from ours."""
     flags = argparse.ArgumentParser(add_help=False)
     flags.add_argument("-a", "--task-name", default="")
     return set(flags.parse_known_args(list(words))[0].task_name.split("|")) <= set(ELSEWHERE)
@@ -103,8 +103,8 @@ def _tasks(typed: str | None) -> list[str]:
     for name in names:
         if name in ELSEWHERE:
             raise UsageError(
-                f"{name} is a task of nanochat's own scripts.chat_eval: ask for such tasks without ours, in its checkout; "
-                f"here are {', '.join(TASKS)}"
+                f"{name} is a task of nanochat's own scripts.chat_eval: run it in nanochat's checkout without these tasks, "
+                f"{', '.join(TASKS)}"
             )
         if name not in TASKS:
             raise UsageError(f"there is no task {name!r}; there are {', '.join(TASKS)}")
@@ -114,7 +114,7 @@ def _tasks(typed: str | None) -> list[str]:
 def _evaluate(args: argparse.Namespace, name: str, ranks: Ranks) -> Summary | None:
     config = _config(args, name)
     if ranks.first:
-        ready(config.benchmark)  # fetched once, before the others look for it
+        ready(config.benchmark)  # fetch once, before the other ranks look for it
     wanted = Path(args.out) / name if args.out else new_folder(name, config.model)
     folder = ranks.agreed(own_folder(config, wanted) if ranks.first else wanted)
     run = run_or_resume(config, folder, name, ranks)
@@ -124,7 +124,7 @@ def _evaluate(args: argparse.Namespace, name: str, ranks: Ranks) -> Summary | No
     _print(name, run, summary, _ks(args) if args.passatk else None)
     if args.save_results:
         file = Path(args.save_results)
-        file = file.with_stem(f"{file.stem}_{name}")  # with one task too, as the original
+        file = file.with_stem(f"{file.stem}_{name}")  # even for a single task, as the original does
         file.parent.mkdir(parents=True, exist_ok=True)
         write_atomically(file, _lines(run))
         print(f"\nSaved detailed results to {file}")
@@ -146,7 +146,7 @@ def _config(args: argparse.Namespace, name: str) -> RunConfig:
         max_tokens=args.max_new_tokens,
         limit=args.max_problems,
         pass_k=_ks(args),
-        # As JSON, so that a tag stays text even when it looks like a number.
+        # As JSON, so that a tag which looks like a number stays text.
         extra_field=tuple(
             f"{field}={msgspec.json.encode(value).decode()}" for field, value in given.items() if value is not None
         ),
@@ -154,7 +154,7 @@ def _config(args: argparse.Namespace, name: str) -> RunConfig:
 
 
 def _ks(args: argparse.Namespace) -> tuple[int, ...]:
-    """The k that n samples are enough for, as that command has it; the rest is left out."""
+    """Return the k of up to n, as the original does."""
     if not args.passatk:
         return ()
     try:
@@ -180,14 +180,14 @@ def _print(name: str, run: Run, summary: Summary, ks: Sequence[int] | None) -> N
     print(f"Per sample: {shown(summary.accuracy)}")
     if ks is not None:
         print("\nPass@k scores:" if ks else "\nPass@k scores: none, since every k is larger than -n")
-        for k in ks:  # a summary has further ones where none was asked for
+        for k in ks:  # a summary may have others
             print(f"  Pass@{k}: {shown(summary.pass_at_k[str(k)])}")
     print(f"{name} accuracy: {100 * share:.2f}%")
     print(f"run folder: {run.path}", flush=True)
 
 
 def _solved(run: Run, protocol: str | None = None) -> tuple[int, int]:
-    """Problems with a right sample, and problems with any: what that command calls its accuracy."""
+    """Return the numbers of problems with a right sample and with any: nanochat's accuracy."""
     samples = defaultdict(list)
     for mark in run.marks(protocol or run.manifest.protocol):
         if mark.score is not None:
@@ -196,7 +196,7 @@ def _solved(run: Run, protocol: str | None = None) -> tuple[int, int]:
 
 
 def _lines(run: Run) -> Iterator[bytes]:
-    """The file of results, a line a sample."""
+    """Yield the results file, one line per sample."""
     for problem, response, mark in marked_responses(run.snapshot(), run.manifest.protocol):
         if mark is None or mark.score is None:
             continue
@@ -226,17 +226,19 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("-s", "--step", type=int, help="which step (default: the last)")
     parser.add_argument("-x", "--max-problems", type=positive, help="only the first N problems")
     parser.add_argument("-d", "--dtype", default="bfloat16", choices=["float32", "bfloat16"], help="on a GPU")
-    parser.add_argument("-b", "--batch-size", type=int, default=8, help="for multiple choice; has no effect here")
+    parser.add_argument("-b", "--batch-size", type=int, default=8, help="ignored here: for multiple choice")
     parser.add_argument("--device-type", choices=["cuda", "cpu", "mps"], help="default: the best there is")
     parser.add_argument("--passatk", action="store_true", help="report pass@k")
-    parser.add_argument("--passatk-ks", default="1,2,4,8,16", help="for these k, as far as -n allows (1,2,4,8,16)")
     parser.add_argument(
-        "--save-results", metavar="FILE", help="one JSON line a sample, in FILE with the task's name added"
+        "--passatk-ks", default="1,2,4,8,16", help="values of k; those above -n are left out (1,2,4,8,16)"
+    )
+    parser.add_argument(
+        "--save-results", metavar="FILE", help="one JSON line per sample; the task's name is added to FILE"
     )
     add_protocol(parser, f"{LETTER} for AIME")
-    parser.add_argument("--out", metavar="DIR", help="run folders; the same command goes on there")
+    parser.add_argument("--out", metavar="DIR", help="run folders; the same command resumes there")
     return parser
 
 
-if __name__ == "__main__":  # from inside nanochat's folder, `-m scripts.chat_eval` is nanochat's own
+if __name__ == "__main__":  # in nanochat's folder `-m scripts.chat_eval` is nanochat's own script
     raise SystemExit(main())

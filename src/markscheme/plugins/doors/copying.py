@@ -1,4 +1,4 @@
-"""The published layouts, written into a folder of the user's: `markscheme doors copy NAME DIR`."""
+"""Writes a published layout into a folder: `markscheme doors copy NAME DIR`."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from typing import NamedTuple
 from markscheme.errors import DataError, UsageError
 
 _PACKAGED = Path(__file__).parent / "files"
-# The doors at their documented paths: in an installed package, else in the repository that this file is in.
+# The doors at their documented paths, in an installed package or in this repository.
 FILES = _PACKAGED if _PACKAGED.is_dir() else Path(__file__).parents[4] / "compat"
 
 
 class Door(NamedTuple):
-    """What belongs to a published system, and what is typed then."""
+    """The files of a published system, and the command to type."""
 
     paths: tuple[str, ...]
     command: str
@@ -34,9 +34,9 @@ DOORS = {
 
 
 def copy_door(name: str, folder: Path, *, replace: bool = False) -> list[Path]:
-    """Write the files of a door below `folder`; returns those that were written.
+    """Write the files of a door below `folder` and return those that were written.
 
-    Another file in the place of one of them is refused before anything is written, or kept as `FILE.before`.
+    A different file of the same name is refused before anything is written, or with `replace` kept as `FILE.before`.
     """
     sources = {folder / file.relative_to(FILES): file for file in _files(name)}
     try:
@@ -71,5 +71,5 @@ def _same(target: Path, file: Path) -> bool:
 def _keep(target: Path) -> None:
     kept = target.with_name(f"{target.name}.before")
     if kept.exists():
-        raise UsageError(f"{kept} is there already: move it away first")
+        raise UsageError(f"{kept} already exists: move it away first")
     target.rename(kept)

@@ -1,4 +1,4 @@
-"""What the doors share: a run started or taken up where it stopped, its report, and values of flags."""
+"""What the doors share: starting or resuming a run, its report, and common flags."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from markscheme.running import Prepared, prepare
 from markscheme.running.progress import progress
 from markscheme.runs import Run
 
-# The protocol shown beside a documented rule, or used in its place with `protocol` (`--protocol`, `-T protocol=`).
+# The protocol shown next to the documented rule; `protocol` (`--protocol`, `-T protocol=`) puts it in its place.
 OURS = "math"
 
-MISSING, INTERRUPTED = 3, 130  # exit codes when responses are missing and after Ctrl-C, as those of `markscheme run`
+MISSING, INTERRUPTED = 3, 130  # the exit codes of `markscheme run` for missing responses and after Ctrl-C
 
 
 def positive(word: str) -> int:
-    """A flag's whole number of 1 or more, refused where it is typed and under the name that was typed."""
+    """Parse a flag's whole number of 1 or more."""
     try:
         value = int(word)
     except ValueError:
@@ -37,16 +37,16 @@ def positive(word: str) -> int:
 
 
 def own_folder(config: RunConfig, folder: Path) -> Path:
-    """`folder`, or `folder-2` and so on: the first that is free or holds this very run.
+    """Return `folder`, or `folder-2` and so on: the first that is free or holds this run.
 
-    A door can always be typed again: what was answered under other settings is kept, and never in the way.
+    So a door can be called again with other settings, and earlier answers are kept.
     """
     paths = (folder if n == 1 else folder.with_name(f"{folder.name}-{n}") for n in count(1))
     return next(path for path in paths if not path.exists() or holds(config, path))
 
 
 def holds(config: RunConfig, folder: Path, prepared: Prepared | None = None) -> bool:
-    """Whether a folder holds this very run: the same problems, asked in the same way as often."""
+    """True if a folder holds this run: the same problems, settings and number of samples."""
     try:
         run = Run.open(folder)
         stored = run.manifest.config
@@ -54,7 +54,7 @@ def holds(config: RunConfig, folder: Path, prepared: Prepared | None = None) -> 
         problems = [
             [each.problem.key for each in side] for side in (run.questions(), (prepared or prepare(config)).questions)
         ]
-    except JournalError:  # not a run, or a damaged one: left alone
+    except JournalError:  # not a run, or a damaged one
         return False
     return settings[0] == settings[1] and problems[0] == problems[1]
 
@@ -62,17 +62,14 @@ def holds(config: RunConfig, folder: Path, prepared: Prepared | None = None) -> 
 def run_or_resume(
     config: RunConfig, folder: Path, title: str, ranks: Ranks = ALONE, prepared: Prepared | None = None
 ) -> Run:
-    """Into a folder that holds this run already: only what is missing is asked. Another run there is refused."""
+    """Start a run, or ask what is missing in a folder that holds it already. Another run there is refused."""
     check_pass_k(config)
     with progress(title, quiet=not ranks.first) as display:
         return begin_or_extend(config, folder, display, prepared=prepared, ranks=ranks)
 
 
 def report(run: Run, protocol: str | None = None) -> Summary:
-    """The figures of a finished run, kept in its folder; why responses failed goes to standard error.
-
-    Under another `protocol` than the run's own, the folder keeps the run's own.
-    """
+    """Save the report of a finished run and return it, by `protocol` if one is given. Print failures to standard error."""
     own = finish(run)
     summary = own if protocol is None else summarize(run, protocol)
     if summary.failures:
@@ -82,14 +79,14 @@ def report(run: Run, protocol: str | None = None) -> Summary:
 
 
 def marked_by(run: Run, protocol: str) -> None:
-    """Have every response marked by a protocol that need not be the run's own."""
+    """Mark every response by another protocol than the run's own."""
     if protocol != run.manifest.protocol.partition("@")[0]:
         problems = {question.problem.key: question.problem for question in run.questions()}
         run.save_marks(protocol, mark_many(((each, problems[each.key]) for each in run.responses()), protocol))
 
 
 def beside(run: Run, decides: str, other: str) -> str:
-    """What another rule says of the samples, and of how many it differs: one line of a door's report."""
+    """Return one line of a report: what another rule says of the samples, and how often it differs."""
     first, second = (
         {(mark.key, mark.sample): mark.correct for mark in run.marks(name) if mark.score is not None}
         for name in (decides, other)
@@ -99,24 +96,24 @@ def beside(run: Run, decides: str, other: str) -> str:
 
 
 def add_protocol(parser: argparse.ArgumentParser, documented: str) -> None:
-    """The one option with which a door marks by another rule than the documented one."""
+    """Add the option to mark by another rule than the documented one."""
     parser.add_argument(
         "--protocol",
         choices=protocol_names(),
         metavar="NAME",
-        help=f"which protocol decides, such as {OURS} (default: {documented}, which is shown beside it then)",
+        help=f"the protocol that decides, such as {OURS} (default: {documented})",
     )
 
 
 def shown(estimate: Estimate) -> str:
-    """A figure with its interval, for a line of a door's report."""
+    """Format a figure with its interval."""
     if estimate.value is None:
         return "undefined (too few samples came back)"
     return f"{estimate.value:.4f}  (95 % interval {estimate.low:.4f} to {estimate.high:.4f})"
 
 
 def exit_code(summaries: list[Summary], again: str | None = None) -> int:
-    """0, or another after saying on standard error what is missing and what asks for it (`markscheme resume`)."""
+    """Return 0, or after printing what is missing, another exit code."""
     unfinished = [summary for summary in summaries if summary.missing]
     if not unfinished:
         return 0
@@ -127,11 +124,11 @@ def exit_code(summaries: list[Summary], again: str | None = None) -> int:
 
 
 def interrupted(summaries: list[Summary]) -> bool:
-    """Whether the last run was stopped by hand: nothing more is to be started then."""
+    """True if the user stopped the last run, so that no other is started."""
     return bool(summaries) and summaries[-1].status == "interrupted"
 
 
 def failed(program: str, failure: MarkschemeError) -> int:
-    """One sentence in the way of argparse, and its exit code."""
+    """Print one sentence as argparse does and return the exit code."""
     print(f"{program}: error: {failure}", file=sys.stderr)
     return failure.exit_code

@@ -1,9 +1,8 @@
-r"""`evaluate.py`: JSONL data sets, a server, accuracy and pass@k per data set, and the macro average.
+r"""`evaluate.py`: accuracy and pass@k of a server on JSONL datasets, and the macro average.
 
-Every data set is an ordinary run, asked as written (no prompt around the problem) and marked twice: with `math`, so
-that the run is self-contained, and with the `normalize_answer` of the script, which people edit and which decides; `--protocol math`
-exchanges the two.
-Accuracy is over all samples and pass@k is the unbiased estimate, each with its interval.
+Every dataset is an ordinary run without a prompt around the problem. It is marked twice: by `math` and by the script's
+`normalize_answer`, which people edit and which decides; `--protocol math` swaps the two. Accuracy is over all samples and
+pass@k is the unbiased estimate, each with its interval.
 """
 
 from __future__ import annotations
@@ -56,12 +55,12 @@ DATASETS = ("math500", "aime-24", "aime-25")
 RUN = "run"
 KEY_VARIABLES = {"custom": "MARKSCHEME_HTTP_KEY", "openai": "OPENAI_API_KEY", "sglang": "SGLANG_API_KEY"}
 OPTIONS = {"temperature": "temperature", "top_p": "top_p", "top_k": "top_k"}
-# What each server calls the options that a manifest should name; the rest are extra fields of the request.
+# The names of `max_tokens`, which a manifest should contain. Other options stay extra fields of the request.
 LENGTHS = {"openai": "max_tokens", "sglang": "max_new_tokens"}
 
 
 def main(argv: Sequence[str] | None = None, normalized: Normalize = normalize_answer) -> int:
-    """Run the command; the exit code is 2 for wrong flags, 1 for what cannot be read or reached, 3 for missing answers."""
+    """Run the command. Exit codes: 2 for wrong flags, 1 for what cannot be read or reached, 3 for missing answers."""
     parser = _parser()
     args = parser.parse_args(argv)
     started = time.strftime("%Y%m%d-%H%M%S")
@@ -90,7 +89,7 @@ def main(argv: Sequence[str] | None = None, normalized: Normalize = normalize_an
 def _evaluate(
     args: argparse.Namespace, name: str, config: RunConfig, started: str, normalized: Normalize
 ) -> tuple[Summary, dict[str, float]]:
-    # As the original has it: the question, and where there is none the problem, whether or not they differ.
+    # As in the original: the question, or without one the problem, even if they differ.
     prepared = prepare(config, benchmark(config.benchmark, statement=("question", "problem")))
     folder = (
         _folder(args.output_dir, name, config, prepared, started) if args.output_dir else new_folder(name, config.model)
@@ -123,7 +122,7 @@ def _evaluate(
 
 
 def _original(args: argparse.Namespace, figure: str, firsts: Sequence[dict[str, float]]) -> str:
-    """The original's figure, where several samples make it another one: the mean over data sets."""
+    """Return the original's figure (the mean over datasets) if several samples make it different."""
     values = [first[figure] for first in firsts if figure in first]
     if args.num_samples == 1 or not values:
         return ""
@@ -131,11 +130,11 @@ def _original(args: argparse.Namespace, figure: str, firsts: Sequence[dict[str, 
 
 
 def _folder(output: Path, name: str, config: RunConfig, prepared: Prepared, started: str) -> Path:
-    """`<dataset>-<time>/run`: the newest that holds this evaluation with answers missing, else a new one."""
+    """Return `<dataset>-<time>/run`: the newest unfinished one with this evaluation, else a new one."""
     for earlier in sorted(output.glob(f"{name}-[0-9]*/{RUN}"), reverse=True):
         if holds(config, earlier, prepared) and Run.open(earlier).manifest.status != "complete":
             return earlier
-    # Two commands may be typed within a second.
+    # Two commands may start in the same second.
     return next(
         path
         for number in count(1)
@@ -164,7 +163,7 @@ def _summary(
 
 
 def _published(figures: dict[str, Estimate]) -> dict[str, Estimate]:
-    """Of all figures those that the original has."""
+    """Return the figures that the original has."""
     return {name: each for name, each in figures.items() if name == "accuracy" or name.startswith("pass@")}
 
 
@@ -203,9 +202,9 @@ def _config(args: argparse.Namespace, name: str) -> RunConfig:
 
 
 def _options(extras: Sequence[str], backend: str) -> tuple[dict[str, Any], tuple[str, ...]]:
-    """Extra fields that are sampling options of ours, and the others. The plain contract has no options but fields."""
+    """Split extra fields into our sampling options and the rest. The plain contract has fields only."""
     if backend == "custom":
-        extra_fields(extras)  # says what is wrong with them
+        extra_fields(extras)  # raises if one is malformed
         return {}, tuple(extras)
     names = {**OPTIONS, LENGTHS[backend]: "max_tokens"}
     options, rest = {}, []
@@ -219,7 +218,7 @@ def _options(extras: Sequence[str], backend: str) -> tuple[dict[str, Any], tuple
 
 
 def _model(args: argparse.Namespace) -> tuple[str, tuple[str, ...]]:
-    """The model spec and the addresses of servers."""
+    """Return the model spec and the server addresses."""
     url = args.server_url.rstrip("/")
     if args.backend == "custom":
         return f"http/{args.server_url}", ()
@@ -229,13 +228,13 @@ def _model(args: argparse.Namespace) -> tuple[str, tuple[str, ...]]:
         raise UsageError("--backend openai needs --model NAME")
     keyed = args.api_key or os.environ.get(KEY_VARIABLES["openai"])
     if urlsplit(url).hostname == "api.openai.com" and not keyed:
-        raise UsageError("OpenAI wants a key: give --api-key, or set OPENAI_API_KEY")
+        raise UsageError("OpenAI requires a key: give --api-key, or set OPENAI_API_KEY")
     url = url.removesuffix("/chat/completions")
     return f"openai/{args.model}", (url if url.endswith("/v1") else f"{url}/v1",)
 
 
 def _key_variable(args: argparse.Namespace) -> str:
-    """The environment variable with the key: a key that was typed goes there, so that it reaches no file."""
+    """Return the environment variable of the key. A typed key is put there, so that no file contains it."""
     variable = KEY_VARIABLES[args.backend]
     if args.api_key:
         os.environ[variable] = args.api_key
@@ -257,7 +256,7 @@ def _parser() -> argparse.ArgumentParser:
         "--output-dir",
         type=lambda word: Path(word) if word else None,
         default=Path("outputs"),
-        help="records, summaries and runs (outputs); '' writes none, and the run goes below runs/",
+        help="records, summaries and runs (outputs); with '' only a run in runs/",
     )
     server = parser.add_argument_group("server")
     server.add_argument("--server-url", required=True, help="where to POST")
@@ -267,7 +266,7 @@ def _parser() -> argparse.ArgumentParser:
     server.add_argument("--system-prompt", help="a message before every problem")
     server.add_argument("--response-field", default="answer", help="where a custom server puts the text (answer)")
     server.add_argument(
-        "--extra-field", action="append", nargs="+", default=[], metavar="KEY=VALUE", help="goes into every request"
+        "--extra-field", action="append", nargs="+", default=[], metavar="KEY=VALUE", help="add this to every request"
     )
     add_protocol(parser, "normalize_answer of the script")
     sampling = parser.add_argument_group("sampling")

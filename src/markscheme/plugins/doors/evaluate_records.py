@@ -1,4 +1,4 @@
-r"""What `evaluate.py` makes of a run: marks by the script's own `normalize_answer`, and one record a problem."""
+r"""The marks of `evaluate.py` by the script's own `normalize_answer`, and one record per problem."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import Any
 from markscheme.runs.folder import Run
 from markscheme.types import Mark, Response, Verdict
 
-# Marks by the script's own `normalize_answer`; the version is a hash of what that function does.
+# The version of this protocol is a hash of the function's code.
 SCRIPT_PROTOCOL = "evaluate-py"
 
 Normalize = Callable[[object], str]
@@ -22,17 +22,17 @@ _BRACES = re.compile(r"\\boxed\s*+\{|[{}]")
 
 
 def normalize_answer(answer: object) -> str:
-    r"""As documented: the last `\boxed{…}` if there is one, common LaTeX markers and white space removed, lower-cased.
+    r"""Return the last `\boxed{…}`, or the text without one, lower-case and without LaTeX markers and white space.
 
-    The markers are those of the original's code, which finds no box with braces in it.
+    The markers are those of the original's code, which does not find a box with braces in it.
     """
     text = "" if answer is None else str(answer)
     return _MARKERS.sub("", _last_box(text)).lower()
 
 
 def _last_box(text: str) -> str:
-    """The content of the closed box that begins last, else the text; one pass, however many boxes never close."""
-    opened: list[int | None] = []  # for each open brace, where its content begins if it is a box's
+    """Return the content of the closed box that begins last, else the text. One pass, even if boxes never close."""
+    opened: list[int | None] = []  # for each open brace, the start of its content if it is a box's
     begin, end = -1, len(text)
     for brace in _BRACES.finditer(text):
         if brace[0] != "}":
@@ -43,7 +43,7 @@ def _last_box(text: str) -> str:
 
 
 def mark_with(run: Run, normalized: Normalize) -> str:
-    """Keep the script's opinion on every response beside ours; returns its label. The whole response is read, thinking too."""
+    """Save the script's mark of every whole response (including its thinking) and return its label."""
     golds = {question.problem.key: normalized(question.problem.gold) for question in run.questions()}
     label = f"{SCRIPT_PROTOCOL}@{_version(normalized)}"
     run.save_marks(
@@ -69,7 +69,7 @@ def _opinion(response: Response, gold: str, label: str, normalized: Normalize) -
 
 
 def _version(function: Normalize) -> str:
-    """A short hash of what a function does: of its code, not of its name or its comments."""
+    """Return a short hash of a function's code, without its name and comments."""
     code = getattr(function, "__code__", None)
     return hashlib.sha256(repr(_instructions(code)).encode()).hexdigest()[:8] if code else "1"
 
@@ -82,7 +82,7 @@ def _instructions(code: CodeType) -> tuple[object, ...]:
 def problem_records(
     run: Run, rows: Sequence[dict[str, Any]], ks: Sequence[int], normalized: Normalize, protocol: str = SCRIPT_PROTOCOL
 ) -> list[dict[str, Any]]:
-    """One record a row, in the form that `evaluate.py` writes: hits are those of the first k samples."""
+    """Return one record per row, in the form of `evaluate.py`; hits are of the first k samples."""
     answers: dict[str, dict[int, str]] = defaultdict(dict)
     for response in run.responses():
         if response.error is None:
@@ -114,7 +114,7 @@ def problem_records(
 
 
 def first_sample_figures(records: Sequence[dict[str, Any]], ks: Sequence[int]) -> dict[str, float]:
-    """The original's figures: each problem's first sample, and whether one of its first k is right."""
+    """Return the original's figures: the accuracy of first samples, and how often one of the first k is right."""
     hits = {f"pass@{k}": [record["pass_hits"][str(k)] for record in records] for k in ks}
     return {
         name: sum(values) / len(values)

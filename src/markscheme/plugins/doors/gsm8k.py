@@ -1,7 +1,7 @@
 """`GSM8KBenchmark`: tasks by zero-padded id, and a score with its reason for an output.
 
-An output is marked by the documented rule, `gsm8k-benchmark`: the number after the first `####` as a string, else the entire
-output. `protocol="math"` exchanges the two; what the other one says is in `beside`.
+The documented rule, `gsm8k-benchmark`, compares the number after the first `####` as a string, or else the entire output.
+`protocol="math"` swaps it with `math`; the result's `beside` has the mark of the other one.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ FILE = "test.jsonl"
 
 
 class NoSuchTaskError(UsageError, ValueError):
-    """An id that is not among `get_task_ids()`."""
+    """The id is not in `get_task_ids()`."""
 
 
 class Task(UserDict[str, Any]):
-    """A task: `task["question"]` and `task["answer"]`, the worked solution that ends in `#### N`; further data may be added.
+    """A task: `task["question"]`, and `task["answer"]`, the worked solution that ends in `#### N`.
 
-    What is judged stays: gold answers are read when the benchmark is made.
+    Changing it does not change the gold answers, which are read when the benchmark is made.
     """
 
     def __init__(self, task_id: str, benchmark: str, data: dict[str, Any] | None = None) -> None:
@@ -37,7 +37,7 @@ class Task(UserDict[str, Any]):
         self.task_id, self.benchmark = task_id, benchmark
 
     def copy(self) -> Task:
-        """A task of its own with the same fields."""
+        """Return an independent task with the same fields."""
         return Task(self.task_id, self.benchmark, self.data)
 
     def __eq__(self, other: object) -> bool:
@@ -49,19 +49,19 @@ class Task(UserDict[str, Any]):
 
 @dataclass
 class EvaluationResult:
-    """What an output is worth, and why; `mark` has the verdict and the reason in full."""
+    """A score and its explanation; `mark` has the verdict and the full reason."""
 
     score: float = 0.0
     score_explanation: str | None = None
     mark: Mark | None = None
-    beside: Mark | None = None  # what the other rule says: `math`, or the documented one where `math` decides
+    beside: Mark | None = None  # by the other rule: `math`, or the documented one if `math` decides
 
 
 class GSM8KBenchmark:
-    """The tasks of `data_dir/test.jsonl`; by default of the official data, else of a few placeholders, which it says."""
+    """The tasks of `data_dir/test.jsonl`; by default the official data, or else a few placeholders, with a warning."""
 
     name = "GSM8K"
-    beside: ClassVar[Path | None] = None  # a folder that may hold `test.jsonl`, and holds the placeholders
+    beside: ClassVar[Path | None] = None  # the folder of the placeholders, and perhaps of `test.jsonl`
 
     def __init__(self, data_dir: str | Path | None = None, protocol: str = PROTOCOL) -> None:
         self.protocol = protocol
@@ -79,18 +79,18 @@ class GSM8KBenchmark:
             self._tasks[name] = Task(name, self.name, {"question": row["question"], "answer": row["answer"]})
 
     def get_task_ids(self) -> list[str]:
-        """`0000`, `0001` …, in the order of the file."""
+        """Return `0000`, `0001` …, in file order."""
         return list(self._tasks)
 
     def get_task(self, task_id: str) -> Task:
-        """One task by its id."""
+        """Return a task by its id."""
         if task_id not in self._tasks:
             last = f"{len(self._tasks) - 1:04d}"
             raise NoSuchTaskError(f"there is no task {task_id!r}; the ids are 0000 to {last}")
         return self._tasks[task_id]
 
     def evaluate(self, task_id: str, output: str) -> EvaluationResult:
-        """1.0 when the final number is right, else 0.0; never raises on an output."""
+        """Score an output 1.0 if the final number is right, else 0.0. Never raises on an output."""
         self.get_task(task_id)
         problem = self._problems[task_id]
         opinion = mark(str(output), problem, protocol=self.protocol)
@@ -109,7 +109,7 @@ class GSM8KBenchmark:
             return locate() / official, list(benchmark("gsm8k").rows())
         placeholders = self.beside / "placeholder.jsonl"
         print(
-            f"GSM8K is not here, so these are placeholders ({placeholders}): `markscheme data prepare gsm8k` fetches it",
+            f"GSM8K is missing, so these are placeholders ({placeholders}): `markscheme data prepare gsm8k` fetches it",
             file=sys.stderr,
         )
         return placeholders, list(read_rows(placeholders))

@@ -1,7 +1,7 @@
-"""Asking a model the tasks of `GSM8KBenchmark` into an answers file, and scoring such a file.
+"""Asks a model the tasks of `GSM8KBenchmark`, writes an answers file, and scores such a file.
 
-An answers file has one line a question: `{"question_id": "0001", "question": …, "answer": …}`. Its run is
-beside it, so that a second call only asks for what is missing. A question that got no answer has no line.
+An answers file has one line per question: `{"question_id": "0001", "question": …, "answer": …}`. Its run folder is next to
+it, so a second call asks only for what is missing. A question without an answer has no line.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ INSTRUCTION = (
 
 
 def ask(benchmark: Callable[[], GSM8KBenchmark], folder: Path, argv: Sequence[str] | None = None) -> int:
-    """Ask a model and write the answers file; the command that is `run_gpt41_on_gsm8k.py`."""
+    """Ask a model and write the answers file: the command `run_gpt41_on_gsm8k.py`."""
     parser = _ask_parser()
     args = parser.parse_args(argv)
     model = args.model if args.model.partition("/")[0] in backend_names() else f"openai/{args.model}"
@@ -56,7 +56,7 @@ def ask(benchmark: Callable[[], GSM8KBenchmark], folder: Path, argv: Sequence[st
 
 
 def write_answers(run: Run, benchmark: GSM8KBenchmark, output: Path) -> int:
-    """The responses of a run as an answers file, by question id; returns how many."""
+    """Write the responses of a run as an answers file, by question id, and return their number."""
     statements = {question.problem.key: question.problem.statement for question in run.questions()}
     ids = {benchmark.get_task(task_id)["question"]: task_id for task_id in benchmark.get_task_ids()}
     lines = {}
@@ -70,10 +70,10 @@ def write_answers(run: Run, benchmark: GSM8KBenchmark, output: Path) -> int:
 
 
 def score(benchmark: Callable[[], GSM8KBenchmark], folder: Path, argv: Sequence[str] | None = None) -> int:
-    """Score an answers file and print the figure with its interval; the command that is `example_gsm8k.py`."""
+    """Score an answers file and print the accuracy with its interval: the command `example_gsm8k.py`."""
     parser = argparse.ArgumentParser(description="Score a file of answers to GSM8K.")
     parser.add_argument("answers", nargs="?", type=Path, default=folder / "gsm8k_gpt-4.1_answers.jsonl")
-    parser.add_argument("--verbose", action="store_true", help="one line a question, with the reason")
+    parser.add_argument("--verbose", action="store_true", help="print a line per question, with the reason")
     add_protocol(parser, PROTOCOL)
     args = parser.parse_args(argv)
     pairs, others = [], []
@@ -86,8 +86,8 @@ def score(benchmark: Callable[[], GSM8KBenchmark], folder: Path, argv: Sequence[
             task_id = str(row["question_id"])
             if row.get("question", question := tasks.get_task(task_id)["question"]) != question:
                 raise DataError(
-                    f"{args.answers}, answer {number}, is to another question than {task_id} of {tasks.file}: score it "
-                    "with the data it was made with"
+                    f"{args.answers}, answer {number}, has another question than {task_id} of {tasks.file}: score it "
+                    "with the data that it was made with"
                 )
             result = tasks.evaluate(task_id, row["answer"])
             pairs.append((task_id, Verdict.CORRECT if result.score else Verdict.WRONG))
@@ -95,7 +95,7 @@ def score(benchmark: Callable[[], GSM8KBenchmark], folder: Path, argv: Sequence[
             if args.verbose:
                 print(f"{task_id}  {result.score:.1f}  {result.score_explanation}")
         if not pairs:
-            raise DataError(f"{args.answers} holds no answers")
+            raise DataError(f"{args.answers} has no answers")
     except MarkschemeError as failure:
         return failed(parser.prog, failure)
     accuracy = interval("accuracy", tally(pairs))
@@ -125,7 +125,7 @@ def _ask_parser() -> argparse.ArgumentParser:
 
 
 def _config(args: argparse.Namespace, model: str, file: Path) -> RunConfig:
-    # The plain HTTP contract refuses sampling options, which it would not send.
+    # The plain HTTP contract cannot send sampling options.
     sampled = {"temperature": args.temperature, "max_tokens": args.max_tokens} if not model.startswith("http/") else {}
     return make_config(
         benchmark=str(file),

@@ -1,7 +1,7 @@
-r"""nanochat's AIME tasks: conversations to train or evaluate on, 1 or 0 for a completion, and the files they read.
+r"""nanochat's AIME tasks: conversations to train or evaluate on, a score of 1 or 0 per completion, and their files.
 
-Those files are `dev-aime/data/*.jsonl`, as `preprocess.py` writes them; without them a task takes the official data. A
-completion is judged by the original's letter, the protocol `nanochat-aime`; `protocol="aime"` is ours.
+`preprocess.py` writes the files `dev-aime/data/*.jsonl`; without them a task uses the official data. A completion is judged
+as in the original, by the protocol `nanochat-aime`; `protocol="aime"` is ours.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from markscheme.marking import mark
 from markscheme.plugins.data import ready
 from markscheme.runs.folder import write_atomically
 
-# As the published tasks have it: a model that was trained on them knows these words.
+# Word for word as in the published tasks, for models that were trained on them.
 INSTRUCTION = "\nPlease reason step by step, and put your final answer within \\boxed{}."
 
 FILES = {
@@ -29,7 +29,7 @@ PER_CONTEST = 15
 
 
 def question_id(benchmark: str, problem_id: str) -> str:
-    """How those files name a problem: `aime_2024_II_7`; in the one set of 2025, II-7 is number 22."""
+    """Return the id that those files use: `aime_2024_II_7`. For 2025 there is one set, in which II-7 is number 22."""
     if not benchmark.startswith("aime-20"):
         return problem_id
     year, contest, number = problem_id.split("-")
@@ -39,7 +39,7 @@ def question_id(benchmark: str, problem_id: str) -> str:
 
 
 def official_rows(file: str) -> list[dict[str, Any]]:
-    """The rows of one of `FILES`."""
+    """Return the rows of one of `FILES`."""
     benchmark = FILES[file]
     return [
         {"question_id": question_id(benchmark, each.id), "problem": each.statement, "answer": str(each.gold)}
@@ -48,8 +48,8 @@ def official_rows(file: str) -> list[dict[str, Any]]:
 
 
 def preprocess(folder: Path) -> int:
-    """The command `preprocess.py`: fetch where needed, write the four files, say what was written."""
-    from markscheme.plugins.doors.door_run import failed  # here, because training with the tasks needs no runs
+    """Run the command `preprocess.py`: fetch the data if needed and write the four files."""
+    from markscheme.plugins.doors.door_run import failed  # imported here, because training does not need it
 
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -71,18 +71,18 @@ class AIMETask:
 
     def __init__(self, start: int = 0, stop: int | None = None, step: int = 1, protocol: str = "nanochat-aime") -> None:
         if start < 0 or step < 1 or (stop is not None and stop < start):
-            raise UsageError(f"a slice of a task is start ≥ 0, stop ≥ start, step ≥ 1, not {start}, {stop}, {step}")
+            raise UsageError(f"a slice needs start ≥ 0, stop ≥ start and step ≥ 1, not {start}, {stop}, {step}")
         self.start, self.stop, self.step = start, stop, step
         self.protocol = protocol
         written = self.folder / f"{self.file}.jsonl" if self.folder is not None else None
         self.data = list(read_rows(written)) if written and written.is_file() else official_rows(self.file)
 
     def num_examples(self) -> int:
-        """How many problems there are, whatever the slice."""
+        """Return the number of problems without the slice."""
         return len(self.data)
 
     def get_example(self, index: int) -> dict[str, Any]:
-        """A problem as a conversation, the assistant's message being the bare answer."""
+        """Return a problem as a conversation, in which the assistant gives the bare answer."""
         row = self.data[index]
         messages = [
             {"role": "user", "content": row["problem"] + INSTRUCTION},
@@ -91,7 +91,7 @@ class AIMETask:
         return {"messages": messages, "question_id": row["question_id"], "answer": row["answer"]}
 
     def evaluate(self, conversation: dict[str, Any], assistant_response: str) -> int:
-        """1 when the completion is right, else 0."""
+        """Return 1 if the completion is right, else 0."""
         return int(mark(assistant_response, gold=conversation["answer"], protocol=self.protocol).correct)
 
     def __len__(self) -> int:
