@@ -22,13 +22,13 @@ from markscheme.reporting.table import markdown_table
 
 ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "docs" / "performance" / "reproduced.md"
-HEAD = """# Published tables, made again
+HEAD = """# Published tables, recomputed
 
-Made by `python perf/reproduce.py DIR` from checkouts of the repositories named below; the claims are in `perf/claims`. Each
-figure in percent. "By stored verdict" counts what the repository itself stored of each response: the verdict, or the extracted answer,
-compared as its authors compared it. "By published rule" applies the protocol that the authors name. "By math" is this package's own
-reading, with its 95 % interval. "Reproduced" means: to the last printed digit, by the stored verdict or the published rule. [Check a
-published score](../claims.md) says how to do the same with any table.
+Written by `python perf/reproduce.py DIR` from checkouts of the repositories named below; the claims are in `perf/claims`. Figures
+are in percent. "By stored verdict" uses what the repository stored of each response: the verdict, or the extracted answer, compared
+the way its authors compared it. "By published rule" applies the protocol that the authors name. "By math" is this package's own
+reading with its 95 % interval. "Reproduced" means to the last printed digit, by the stored verdict or the published rule. [Check a
+published score](../claims.md) explains how to do the same with any table.
 
 {total}
 """

@@ -28,7 +28,7 @@ RESPONSES = st.one_of(st.text(max_size=200), st.lists(FRAGMENTS | st.text(max_si
 
 @pytest.mark.parametrize("protocol", PROTOCOLS)
 @given(text=RESPONSES)
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=40, deadline=None)
 def test_mark_on_any_text_gives_a_verdict_and_a_span_inside_it(protocol, text):
     found = mark(text, gold=PUZZLE if protocol == "countdown" else "7", protocol=protocol)
     assert found.protocol == get_protocol(protocol).label
@@ -93,7 +93,7 @@ def test_gsm8k_numeric_when_the_sign_is_any_minus_reads_it(value):
         assert mark(f"The answer is {text}.", gold=str(value), protocol="gsm8k-numeric").correct
 
 
-SIZE = 300_000
+SIZE = 100_000
 HOSTILE = {
     "unclosed boxes": "\\boxed{", "filled unclosed boxes": "\\boxed{1 ", "adjacent boxes": "\\boxed{1},", "braces": "{",
     "answers": "answer is ", "answer lines": "answer: \n", "non-answers": "the answer is correct. ", "hashes": "#",
@@ -114,41 +114,21 @@ def test_mark_on_megabytes_of_one_pattern_is_quick_and_keeps_the_answer_short(na
     for protocol in PROTOCOLS:
         begun = time.process_time()
         found = mark(text, gold=PUZZLE if protocol == "countdown" else "7", protocol=protocol)
-        # Quadratic behaviour would take minutes here, and linear takes a twentieth of this.
-        assert time.process_time() - begun < 2
+        # Quadratic behaviour would take ten seconds or more here, and linear takes a twentieth of this.
+        assert time.process_time() - begun < 1
         assert len(found.answer or "") <= 10_000
         assert len(found.why) < 500
         assert not found.why.startswith(FAILED)
 
 
-UNITS = [
-    "a",
-    "a ",
-    "a-",
-    "1",
-    "1,",
-    "1 or ",
-    "(",
-    "(a",
-    "$",
-    "\\text{",
-    "\\",
-    "=",
-    "= 1",
-    "{",
-    "**a",
-    "\\(",
-    "- ",
-    "x^2",
-    "' ",
-]
+UNITS = ["a ", "a-", "1,", "1 or ", "(a", "$", "\\text{", "\\", "= 1", "{", "**a", "\\(", "x^2", "' "]
 FRAMES = ["\\boxed{{{}}}", "The answer is {}", "<answer>{}</answer>", "#### {}", "\\boxed{{{} = 5}}", "5 {}"]
 
 
 @pytest.mark.parametrize("unit", UNITS)
 def test_mark_on_an_answer_that_repeats_itself_never_backtracks_for_long(unit):
-    for length, frame, tail in itertools.product((290, 2000), FRAMES, ("#", "")):
-        response = frame.format((unit * length)[:length] + tail)
+    for length, frame in itertools.product((290, 2000), FRAMES):
+        response = frame.format((unit * length)[:length] + "#")
         for protocol in PROTOCOLS:
             begun = time.process_time()
             mark(response, gold=PUZZLE if protocol == "countdown" else "7", protocol=protocol)

@@ -11,6 +11,7 @@ from markscheme.marking import mark, protocol_names
 from markscheme.types import Verdict
 
 PROTOCOLS = [name for name in protocol_names() if name != "math-verify"]  # its own limits are five seconds each
+SOME = ["math", "countdown"]
 PUZZLE = {"nums": [3, 5, 2], "target": 16}
 RESPONSES = [
     "\\boxed{9^{9^{9^{9}}}}", "The answer is 9**9**9**9", "#### 9**9**9", "<answer>9**9**9</answer>", "ANSWER: 1e999999999",
@@ -40,8 +41,8 @@ def hostile_round(protocol):
     return verdicts, took, mark(right, gold=gold, protocol=protocol).verdict
 
 
-def every_round():
-    return {protocol: hostile_round(protocol) for protocol in PROTOCOLS}
+def every_round(protocols=PROTOCOLS):
+    return {protocol: hostile_round(protocol) for protocol in protocols}
 
 
 def check(found):
@@ -63,9 +64,9 @@ def test_hostile_responses_when_marked_from_a_thread_then_each_has_a_verdict_in_
 
 def test_hostile_responses_when_marked_from_asyncio_then_each_has_a_verdict_in_time():
     async def rounds():
-        return await asyncio.gather(*(asyncio.to_thread(hostile_round, protocol) for protocol in PROTOCOLS))
+        return await asyncio.gather(*(asyncio.to_thread(hostile_round, protocol) for protocol in SOME))
 
-    check(dict(zip(PROTOCOLS, asyncio.run(rounds()), strict=True)))
+    check(dict(zip(SOME, asyncio.run(rounds()), strict=True)))
 
 
 @pytest.mark.parametrize("method", ["fork", "spawn"])
@@ -73,7 +74,7 @@ def test_hostile_responses_when_marked_in_a_child_process_then_each_has_a_verdic
     if method not in multiprocessing.get_all_start_methods():
         pytest.skip(f"no {method} on this system")
     with multiprocessing.get_context(method).Pool(1) as pool:
-        check(pool.apply(every_round))
+        check(pool.apply(every_round, [SOME]))
 
 
 def test_text_of_many_loops_when_marked_then_is_read_once():

@@ -1,6 +1,6 @@
-"""Countdown: judge an answer, solve a puzzle exactly, generate fresh ones.
+"""Countdown: judge an answer, solve a puzzle exactly, generate new puzzles.
 
-What solves and generates loads on first use: judging answers needs no numpy, and the command line starts at once.
+The solver and the generator load on first use, since judging answers needs no numpy.
 """
 
 from importlib import import_module

@@ -1,9 +1,8 @@
-"""The exact values of all shapes at once, as numpy columns of unreduced fractions.
+"""Compute the exact values of all shapes at once, as numpy columns of unreduced fractions.
 
-Numerator and denominator of an expression over a₁…aₙ add up to at most (1+a₁)…(1+aₙ): true for one number, and kept
-by + - * /. Where that bound times the target fits into 64 bits nothing can overflow; elsewhere the columns hold
-Python integers, slower but as exact. An undefined value (a division by zero inside) is the pair (0, 0), which stays
-(0, 0) whatever is done with it.
+Numerator and denominator of an expression over a₁…aₙ add up to at most (1+a₁)…(1+aₙ): true for one number, and preserved by
++ - * /. If that bound times the target fits into 64 bits, nothing can overflow; otherwise the columns hold Python integers,
+which are slower but exact. An undefined value (a division by zero) is the pair (0, 0), which stays (0, 0) in any operation.
 """
 
 from __future__ import annotations
@@ -23,12 +22,12 @@ Column = NDArray[Any]  # int64, or Python integers where those could overflow
 
 
 def exact_dtype(nums: Sequence[int], target: int) -> type:
-    """The fastest number type in which no value over `nums`, compared with `target`, can overflow."""
+    """Return the fastest number type in which no value over `nums`, compared with `target`, can overflow."""
     return np.int64 if prod(1 + n for n in nums) * max(1, target) < 2**63 else object
 
 
 def sums(xn: Column, xd: Column, yn: Column, yd: Column) -> tuple[Column, Column, Column]:
-    """x + y and x - y: both numerators and their denominator, 0 and 0 where x or y is undefined."""
+    """Return the numerators of x + y and x - y and their denominator; zeros if x or y is undefined."""
     below = xd * yd
     defined = below != 0
     left, right = xn * yd * defined, yn * xd * defined
@@ -39,8 +38,6 @@ Rows = NDArray[np.intp]
 
 
 class _Pairs(NamedTuple):
-    """Row numbers: what is combined (x with y), and where the two kinds of results go."""
-
     x: Rows
     y: Rows
     first: Rows
@@ -48,7 +45,7 @@ class _Pairs(NamedTuple):
 
 
 class _Level(NamedTuple):
-    """Builds all shapes over a given number of positions."""
+    """The row numbers that build all shapes over a given number of positions."""
 
     sums: _Pairs
     products: _Pairs
@@ -57,10 +54,10 @@ class _Level(NamedTuple):
 
 
 class Program:
-    """Evaluates every shape over few numbers in a handful of numpy calls, for one puzzle or a whole batch.
+    """Evaluate every shape over few numbers in a few numpy calls, for one puzzle or a batch.
 
-    Rows are the shapes over every subset of the positions, small subsets first, so the last `layout(size).total`
-    rows are the shapes over all of them. A program of six numbers would hold millions of row numbers: use `Search`.
+    Rows are the shapes over every subset of the positions, small subsets first, so the last `layout(size).total` rows are
+    the shapes over all of them. A program for six numbers would hold millions of row numbers; use `Search`.
     """
 
     def __init__(self, size: int) -> None:
@@ -77,7 +74,7 @@ class Program:
                 self.levels.append(_level(subsets, offset))
 
     def run(self, nums: Column) -> tuple[Column, Column]:
-        """Numerators and denominators of all shapes; `nums` has a row for each position (and a column a puzzle)."""
+        """Return numerators and denominators of all shapes; `nums` has a row per position (and a column per puzzle)."""
         top = np.empty((self.rows, *nums.shape[1:]), nums.dtype)
         bottom = np.empty_like(top)
         top[: self.size] = nums
@@ -111,14 +108,11 @@ def _level(subsets: list[tuple[int, ...]], offset: dict[tuple[int, ...], int]) -
 
 
 def _pairs(split: Split, subset: tuple[int, ...], offset: dict[tuple[int, ...], int], segment: int) -> _Pairs:
-    """The rows of a split's prefixes and blocks over `subset`, and of its two kinds of results."""
+    """Return the rows of a split's prefixes and blocks over `subset`, and of its two kinds of results."""
     x = offset[tuple(subset[p] for p in split.a)] + np.arange(split.x0, split.x1)
     y = offset[tuple(subset[p] for p in split.b)] + np.arange(split.y0, split.y1)
     first = offset[subset] + segment + split.start + np.arange(split.pairs)
     return _Pairs(np.repeat(x, len(y)), np.tile(y, len(x)), first, first + split.pairs)
 
 
-@cache
-def program(size: int) -> Program:
-    """The program for `size` numbers, built once."""
-    return Program(size)
+program = cache(Program)

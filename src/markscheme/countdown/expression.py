@@ -1,9 +1,9 @@
-r"""Reads an arithmetic expression, as a person or a model writes it, into an exact fraction.
+r"""Read an arithmetic expression, as a person or a model writes it, into an exact fraction.
 
-Whole-number literals, + - * / and brackets; nothing is ever evaluated as code, and no input can make it recurse, hang
-or grow. Operators may be LaTeX (`\times`, `\cdot`, `\div`, `\frac{a}{b}`) or Unicode (×, ·, ÷, −), `x` is a
-multiplication sign, [ ] and { } are brackets, and `2(3+5)` multiplies, with the rank of an ordinary `*`. A leading
-minus is an operator: `-3 + 5` uses 3 and 5. Powers, roots, decimals and glued digits are refused with the reason.
+Allowed are whole numbers, + - * / and brackets. Nothing is evaluated as code, and no input can make it recurse, hang or
+grow. Operators may be LaTeX (`\times`, `\cdot`, `\div`, `\frac{a}{b}`) or Unicode (×, ·, ÷, −), `x` is a multiplication
+sign, [ ] and { } are brackets, and `2(3+5)` multiplies with the rank of `*`. A leading minus is an operator: `-3 + 5` uses
+3 and 5. Powers, roots, decimals and concatenated digits are refused with the reason.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ Tree = int | tuple[str, "Tree", "Tree"] | tuple[str, "Tree"]
 
 
 class ExpressionError(ValueError):
-    """The text is not an expression that Countdown allows; the message is one clause that says why."""
+    """The text is not an expression that Countdown allows. The message says why."""
 
 
 class Expression(NamedTuple):
-    """The value of an expression and its literals, in order; `str()` writes it in plain form."""
+    """The value of an expression and its literals in order. `str()` writes it in plain form."""
 
     value: Fraction
     literals: tuple[int, ...]
@@ -53,7 +53,7 @@ _MEANING = {
     **dict.fromkeys((r"\frac", r"\dfrac", r"\tfrac", r"\cfrac"), "frac"),
     **dict.fromkeys((r"\{", r"\lbrace"), "{"),
     **dict.fromkeys((r"\}", r"\rbrace"), "}"),
-    # What only sets type: sizes of brackets, spaces, and the marks that open and close a formula.
+    # Layout only: sizes of brackets, spaces, and the marks that open and close a formula.
     **dict.fromkeys((r"\left", r"\right", r"\big", r"\bigl", r"\bigr", r"\Big", r"\Bigl", r"\Bigr"), ""),
     **dict.fromkeys((r"\displaystyle", r"\quad", r"\qquad", r"\,", r"\;", r"\:", r"\!", r"\ ", "~"), ""),
     **dict.fromkeys((r"\(", r"\)", r"\[", r"\]", "$"), ""),
@@ -64,13 +64,13 @@ _RANK = {"+": 1, "-": 1, "*": 2, "/": 2, "neg": 3}
 
 
 def parse(text: str) -> Expression:
-    """The expression that `text` is, or an `ExpressionError` with the reason why it is none."""
+    """Parse an expression. Raises `ExpressionError` with the reason if `text` is not one."""
     if len(text) > MAX_LENGTH:
         raise ExpressionError(f"longer than {MAX_LENGTH} characters")
     if not text.isascii():
         text = text.translate(_UNICODE)
     parser = _Parser()
-    # No blanks at the end: looking for a token after many of them would take quadratic time.
+    # Without blanks at the end: looking for a token after many of them would take quadratic time.
     for match in _TOKEN.finditer(text.strip().removesuffix(".").rstrip()):
         digits, decimals, token = match.groups()
         if token:
@@ -97,7 +97,7 @@ class _Parser:
             if self.previous.isdigit():
                 raise ExpressionError(f"no operator between {_quoted(self.previous)} and {_quoted(digits)}")
             self._operator("*")
-        while digits and self._in_fraction():  # as TeX has it, an argument without braces is one digit
+        while digits and self._in_fraction():  # in TeX, an argument without braces is one digit
             self._literal(digits[0])
             self._end_of_argument()
             digits = digits[1:]
@@ -191,7 +191,7 @@ class _Parser:
             self._apply("/")
 
     def _apply_down_to(self, rank: int) -> None:
-        """Carry out what is pending and binds at least as tightly as `rank`, back to the last open bracket."""
+        """Apply pending operators that bind at least as tightly as `rank`, back to the last open bracket."""
         while self.pending and _RANK.get(self.pending[-1], -1) >= rank:
             self._apply(self.pending.pop())
 
@@ -215,12 +215,12 @@ class _Parser:
 
 
 def _negated(tree: Tree) -> Tree:
-    """Two signs are none: a thousand of them, each in brackets, would make a tree as deep."""
+    # Two signs cancel: a thousand of them in brackets would make a tree as deep.
     return tree[1] if isinstance(tree, tuple) and len(tree) == 2 else ("neg", tree)
 
 
 def _written(tree: Tree) -> tuple[str, int]:
-    """The expression with as few brackets as possible, and the rank of its outermost operator."""
+    """Return the expression with as few brackets as possible, and the rank of its outermost operator."""
     if isinstance(tree, int):
         return str(tree), 4
     if len(tree) == 2:

@@ -1,7 +1,6 @@
-"""When two expressions are essentially the same, and how a solution is written down.
+"""Decide whether two expressions are essentially the same, and write solutions.
 
-Both work on shapes over numbers: nested sums and products with signs and exponents, nothing left of the order in
-which somebody happened to write them.
+Both work on shapes over numbers: nested sums and products with signs and exponents, without the order of writing.
 """
 
 from __future__ import annotations
@@ -15,24 +14,24 @@ from markscheme.countdown.shapes import Node, Shape, joined
 
 
 class Solution(msgspec.Struct, frozen=True):
-    """One solution, written so that no step is negative, and every step is whole if that can be."""
+    """One solution, written so that no step is negative, and every step is whole if possible."""
 
     expression: str
     whole: bool  # every intermediate result is a whole number
-    divides: bool  # some division is in it
+    divides: bool  # it contains a division
 
 
 def essentially_same(one: str, other: str) -> bool:
-    """Whether two expressions are the same solution, as `markscheme.countdown.solver` defines it.
+    """True if two expressions are the same solution as defined in `markscheme.countdown.solver`.
 
-    An `ExpressionError` says why one of them is not an expression.
+    Raises `ExpressionError` if one of them is not an expression.
     """
     first, second = parse(one), parse(other)
     return first.value == second.value and essence(_flat(first.tree)[1])[1] == essence(_flat(second.tree)[1])[1]
 
 
 def _flat(tree: Tree) -> tuple[int, Shape]:
-    """The sign and the shape of an expression: sums of sums and products of products become one."""
+    """Return the sign and the shape of an expression, with nested sums and nested products flattened."""
     if isinstance(tree, int):
         return 1, tree
     if len(tree) == 2:
@@ -47,9 +46,9 @@ def _flat(tree: Tree) -> tuple[int, Shape]:
 
 
 def essence(shape: Shape) -> tuple[int, str]:
-    """A key that essentially equal expressions share, and the sign the expression has relative to that key.
+    """Return the sign of an expression relative to a key that essentially equal expressions share, and the key.
 
-    The sign is 0 where the expression is its own negative once equal numbers change places, as 3 - 3 is.
+    The sign is 0 if swapping equal numbers negates the expression, as in 3 - 3.
     """
     if isinstance(shape, int):
         return 1, str(shape)
@@ -76,10 +75,10 @@ class _Written(NamedTuple):
 
 
 def write(shape: Shape) -> Solution:
-    """The expression as a person would put it: large terms first, subtractions last, division after multiplication.
+    """Write the expression with large terms first, subtractions last, and divisions after multiplications.
 
-    In that order no step is negative: where a sum would be, its sign moves outwards. And wherever any order of the
-    same expression has only whole steps, this one has.
+    In that order no step is negative, since the sign of a negative sum moves outwards. If any order of the expression has
+    only whole steps, this one has.
     """
     written = _write(shape)
     return Solution(written.text, written.whole, written.divides)

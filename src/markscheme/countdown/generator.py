@@ -1,7 +1,7 @@
-"""Fresh Countdown puzzles from a seed: different from each other, and solvable, or provably not.
+"""Generate Countdown puzzles from a seed: all different, and solvable, or provably not.
 
-Among the puzzles that meet a demand each is as likely as any other. Nothing is kept in memory but the puzzles to
-leave out, eight bytes each. A demand that cannot be met ends in an error that says how many there are.
+All puzzles that meet a demand are equally likely. Only the puzzles to exclude are kept in memory, eight bytes each. A
+demand that cannot be met raises an error with the number of existing puzzles.
 """
 
 from __future__ import annotations
@@ -22,17 +22,16 @@ from markscheme.types import CountdownGold
 MIN_NUMBERS, MAX_NUMBERS = 3, 8
 Need = Literal["any", "needed", "unneeded"]
 
-PATIENCE = 180.0  # CPU seconds without a single find after which a demand is given up as impossible, or as good as
+PATIENCE = 180.0  # CPU seconds without a match after which a demand is given up
 
 _LARGEST_BATCH = {3: 4096, 4: 2048, 5: 256, 6: 16, 7: 16, 8: 16}
 
 
 class Demand(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """Which puzzles are wanted; the defaults are the ranges of the published Countdown tasks.
+    """The wanted puzzles. The defaults are the ranges of the published Countdown tasks.
 
-    Pairs are (lowest, highest). Solutions are counted as essentially different ones. `division` and `fractions` say
-    whether every solution divides, or has a step that is not a whole number (`needed`), or some solution does
-    without (`unneeded`).
+    Pairs are (lowest, highest). Only essentially different solutions count. `division` and `fractions` are `needed` if every
+    solution divides, or has a step that is not a whole number, and `unneeded` if some solution does not.
     """
 
     sizes: tuple[int, int] = (3, 4)
@@ -46,18 +45,17 @@ class Demand(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     @property
     def is_selective(self) -> bool:
-        """Whether more is asked than that a puzzle can, or cannot, be solved."""
+        """True if more is demanded than that a puzzle can, or cannot, be solved."""
         asked = (self.min_solutions, self.max_solutions, self.division, self.fractions)
         return asked != (1, None, "any", "any")
 
     def is_met_by(self, puzzle: CountdownGold) -> bool:
-        """Whether a solvable puzzle has the wanted difficulty."""
         count, undivided, whole = 0, False, False
         for solution in iter_solutions(puzzle.nums, puzzle.target):
             count += 1
             undivided |= not solution.divides
             whole |= solution.whole
-            # Large puzzles have thousands of solutions, and the first few mostly decide.
+            # Large puzzles have thousands of solutions, and the first few usually decide.
             if self.division == "needed" and undivided:
                 return False
             if self.fractions == "needed" and whole:
@@ -69,7 +67,7 @@ class Demand(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         return self._is_enough(count, undivided=undivided, whole=whole, complete=True)
 
     def _is_enough(self, count: int, *, undivided: bool, whole: bool, complete: bool = False) -> bool:
-        """Whether solutions like these meet the demand, if they are all, or else whatever the others are."""
+        """True if these solutions meet the demand: with `complete` they are all, otherwise whatever the others are."""
         division_met = self.division == "any" or (undivided if self.division == "unneeded" else complete)
         fractions_met = self.fractions == "any" or (whole if self.fractions == "unneeded" else complete)
         return count >= self.min_solutions and division_met and fractions_met
@@ -90,10 +88,10 @@ class Demand(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 def generate(
     count: int, demand: Demand | None = None, *, seed: int = 0, exclude: Iterable[CountdownGold] = ()
 ) -> Iterator[CountdownGold]:
-    """`count` different puzzles that meet the demand, one by one; the same seed gives the same puzzles everywhere.
+    """Yield `count` different puzzles that meet the demand. The same seed gives the same puzzles everywhere.
 
-    A longer run begins with the shorter one's puzzles. Where several sizes are wanted, each is as likely, until one
-    has no puzzles left. Puzzles to `exclude` (a test set) never come, whatever the order of their numbers.
+    A longer run starts with the puzzles of a shorter one. Several sizes are equally likely until one has no puzzles left.
+    Puzzles to `exclude` (a test set) never come, whatever the order of their numbers.
     """
     demand = demand or Demand()
     _check(demand, count)
@@ -112,7 +110,6 @@ def generate(
 def _interleaved(
     walks: list[Iterator[CountdownGold]], count: int, demand: Demand, seed: int
 ) -> Iterator[CountdownGold]:
-    """Puzzles from all the walks, in an order that the seed decides."""
     choices = _choices(seed)
     for made in range(count):
         puzzle = None
@@ -128,7 +125,6 @@ def _interleaved(
 
 
 def _choices(seed: int) -> Iterator[int]:
-    """An endless sequence of random 64-bit integers."""
     start = int.from_bytes(blake2b(f"countdown sizes {seed}".encode(), digest_size=7).digest(), "little")
     while True:
         block = np.arange(start, start + 1024, dtype=np.uint64)
@@ -137,7 +133,7 @@ def _choices(seed: int) -> Iterator[int]:
 
 
 def _walk(space: Space, demand: Demand, excluded: Indices) -> Iterator[CountdownGold]:
-    """The wanted puzzles of one size; ends when there are no more, gives up when there seem to be none."""
+    """Yield the wanted puzzles of one size until there are no more. Gives up after `PATIENCE` seconds without one."""
     found_at, found_when = 0, process_time()
     for place, puzzle in _candidates(space, demand, excluded):
         if puzzle is not None and (not demand.is_selective or demand.is_met_by(puzzle)):
@@ -149,7 +145,7 @@ def _walk(space: Space, demand: Demand, excluded: Indices) -> Iterator[Countdown
 
 
 def _candidates(space: Space, demand: Demand, excluded: Indices) -> Iterator[tuple[int, CountdownGold | None]]:
-    """The (un)solvable puzzles with their places on the walk; `None` at the end of each batch, as a sign of life."""
+    """Yield the (un)solvable puzzles with their positions on the walk, and `None` at the end of each batch."""
     place, batch = 0, 16
     while place < space.count:
         indices = _without(space.drawn(place, place + batch), excluded)
@@ -164,7 +160,6 @@ def _candidates(space: Space, demand: Demand, excluded: Indices) -> Iterator[tup
 
 
 def _without(indices: Indices, excluded: Indices) -> Indices:
-    """The indices that are not among the excluded, which are in ascending order."""
     if not len(excluded):
         return indices
     places = np.minimum(np.searchsorted(excluded, indices), len(excluded) - 1)
@@ -173,7 +168,6 @@ def _without(indices: Indices, excluded: Indices) -> Indices:
 
 
 def _indices(space: Space, puzzles: list[CountdownGold]) -> Indices:
-    """The indices, in ascending order, of those puzzles that are in the space at all."""
     same_size = [
         puzzle
         for puzzle in puzzles

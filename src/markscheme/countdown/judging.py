@@ -1,6 +1,6 @@
-"""Judges an answer to a Countdown puzzle: every number exactly once, exactly the target, and a reason if not.
+"""Judge an answer to a Countdown puzzle: every number exactly once, exactly the target, and a reason if not.
 
-It is given the answer alone; finding it in a response is the marker's business. It never raises on any text.
+The input is the answer alone, not the whole response. Never raises, whatever the text.
 """
 
 from __future__ import annotations
@@ -22,28 +22,27 @@ _SHOWN_DIGITS = 40
 
 
 class Judgement(msgspec.Struct, frozen=True):
-    """What became of an answer.
+    """The result of judging an answer.
 
-    `wrong` is a proper answer that misses the target; `malformed` breaks the rules of the game: a number used twice,
-    left out or not given, a forbidden operator, a division by zero, or no expression at all.
+    `wrong` is a valid answer that misses the target. `malformed` breaks the rules: a number used twice, left out or not
+    given, a forbidden operator, a division by zero, or no expression at all.
     """
 
     kind: Literal["correct", "wrong", "malformed"]
-    why: str = ""  # one clause a person can check; empty when correct
-    value: Fraction | None = None  # what the expression gives, where it gives anything
-    expression: str = ""  # as it was read, in plain form
+    why: str = ""  # empty if correct
+    value: Fraction | None = None  # the value of the expression, if it has one
+    expression: str = ""  # the expression in plain form
 
     @property
     def ok(self) -> bool:
-        """Whether the answer solves the puzzle."""
         return self.kind == "correct"
 
 
 def judge(answer: str, nums: Sequence[int], target: int) -> Judgement:
     """Judge an expression, or an equation with the target on one side, against the puzzle.
 
-    In a chain such as `(3+5)*2 = 8*2 = 16` the answer is the first side that uses exactly the given numbers; the
-    other sides are working, and must have the same value.
+    In a chain such as `(3+5)*2 = 8*2 = 16` the answer is the first side that uses exactly the given numbers. The other sides
+    must have the same value.
     """
     if len(answer) > MAX_LENGTH:
         return Judgement("malformed", f"longer than {MAX_LENGTH} characters")
@@ -66,7 +65,7 @@ def judge(answer: str, nums: Sequence[int], target: int) -> Judgement:
 
 
 def literals_of_sides(answer: str) -> list[tuple[int, ...]]:
-    """The numbers that each side of an equation uses, in order; none for a side that is not an expression."""
+    """Return the numbers that each side of an equation uses, in order. Skip sides that are not expressions."""
     if len(answer) > MAX_LENGTH or answer.count("=") > MAX_SIDES:
         return []
     literals = []
@@ -79,7 +78,7 @@ def literals_of_sides(answer: str) -> list[tuple[int, ...]]:
 
 
 def strip_target_side(answer: str, target: int) -> str:
-    """The answer without the sides of `=` that are just the target: `16 = 2*(3+5)` and `2*(3+5) = 16` lose the 16."""
+    """Remove the sides of `=` that are just the target, as from `16 = 2*(3+5)` and `2*(3+5) = 16`."""
     sides = _split(answer)
     if len(sides) > MAX_SIDES:
         return answer
@@ -90,12 +89,11 @@ def strip_target_side(answer: str, target: int) -> str:
         except ExpressionError:
             return True
 
-    # "16 = 16" is left as "16": an answer to be judged, not nothing.
+    # "16 = 16" becomes "16" and not an empty answer.
     return "=".join([side for side in sides if is_kept(side)] or sides[:1]).strip()
 
 
 def _split(answer: str) -> list[str]:
-    """The sides of the equals signs; an empty side says nothing."""
     return [side for side in _EQUALS.split(answer) if side.strip()] or [""]
 
 
@@ -104,7 +102,6 @@ def _is_just(target: int, side: Expression) -> bool:
 
 
 def _judged(answer: Expression, sides: list[Expression], target: int) -> Judgement:
-    """The judgement on an expression that uses exactly the given numbers."""
     value, text = answer.value, str(answer)
     if value != target:
         return Judgement("wrong", f"gives {_shown(value)}, not {target}", value, text)
@@ -115,7 +112,7 @@ def _judged(answer: Expression, sides: list[Expression], target: int) -> Judgeme
 
 
 def _faults(literals: Sequence[int], nums: Sequence[int]) -> list[str]:
-    """What is wrong with the numbers used, in the order a reader meets it."""
+    """Return what is wrong with the numbers used, in reading order."""
     used, given = Counter(literals), Counter(nums)
     faults = []
     for number, times in used.items():

@@ -1,7 +1,7 @@
-"""Finds the shapes that hit a target when there are too many numbers for a `Program`, cheapest splits first.
+"""Find the shapes that hit a target if there are too many numbers for a `Program`, cheapest splits first.
 
-Values over a subset are made when a split first needs them, so a puzzle with many solutions costs little before the
-first one; run to its end the search has looked at every shape, which is what proves that there is none.
+Values over a subset are computed when a split first needs them, so the first solution of an easy puzzle costs little. A
+search that ends has looked at every shape, which proves that there are no more solutions.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ from numpy.typing import NDArray
 from markscheme.countdown.evaluation import Column, exact_dtype, sums
 from markscheme.countdown.shapes import Shape, Split, inverse, inverted_products, layout, prefix_divided, shape
 
-_CHUNK = 1 << 17  # pairs looked at in one go: a few MB of temporaries
-_KEPT_SIZE = 6  # the values over seven of eight numbers take 242 MB: made, used and dropped
+_CHUNK = 1 << 17  # pairs per step: a few MB of temporaries
+_KEPT_SIZE = 6  # values over more numbers are not cached: those over seven of eight take 242 MB
 
 _Values = tuple[Column, Column]  # numerators, denominators
 
 
 class Search:
-    """The search of one puzzle; `hits` may be left early or run to its end."""
+    """The search of one puzzle. `hits` may be stopped early."""
 
     def __init__(self, nums: Sequence[int], target: int) -> None:
         self.nums = tuple(nums)
@@ -30,9 +30,9 @@ class Search:
         self._values: dict[tuple[int, ...], _Values] = {}
 
     def hits(self) -> Iterator[Shape]:
-        """Every shape over all the numbers whose value is the target or its negative.
+        """Yield every shape over all the numbers whose value is the target or its negative, each once.
 
-        Each comes once; of those that differ only in the order of equal numbers, some are left out.
+        Of those that differ only in the order of equal numbers, some are left out.
         """
         plan = layout(len(self.nums))
         splits = [*self._different(plan.sum_splits), *self._different(plan.product_splits)]
@@ -40,7 +40,7 @@ class Search:
             yield from self._product_hits(split) if split.is_product else self._sum_hits(split)
 
     def _different(self, splits: list[Split]) -> list[Split]:
-        """Of splits over equal numbers, only the largest: its slices hold those of the others."""
+        """Keep only the largest of the splits over equal numbers: its slices contain those of the others."""
         largest: dict[tuple[tuple[int, ...], tuple[int, ...]], Split] = {}
         for split in sorted(splits, key=lambda split: split.pairs):
             largest[self._numbers(split.a), self._numbers(split.b)] = split
@@ -71,7 +71,7 @@ class Search:
                         yield inverse(shape(size, number + pair))
 
     def _chunks(self, split: Split) -> Iterator[tuple[_Values, _Values, Callable[[NDArray[np.bool_]], list[int]]]]:
-        """All pairs of the split in pieces: prefixes down, blocks across, and what turns a mask into pair numbers."""
+        """Yield all pairs of the split in pieces: prefixes down, blocks across, and a function from masks to pair numbers."""
         xn, xd, yn, yd = self._operands(split, range(len(self.nums)))
         width = yn.size
         across = min(width, _CHUNK)
@@ -88,14 +88,14 @@ class Search:
                 yield (xn[rows], xd[rows]), (yn[:, columns], yd[:, columns]), pairs_at
 
     def _operands(self, split: Split, positions: Sequence[int]) -> tuple[Column, Column, Column, Column]:
-        """Values of the split's prefixes, upright, and of its blocks, lying, over some of the positions."""
+        """Return values of the split's prefixes as columns and of its blocks as rows, over some of the positions."""
         xn, xd = self._all_values(tuple(positions[p] for p in split.a))
         yn, yd = self._all_values(tuple(positions[p] for p in split.b))
         x, y = slice(split.x0, split.x1), slice(split.y0, split.y1)
         return xn[x, None], xd[x, None], yn[None, y], yd[None, y]
 
     def _all_values(self, positions: tuple[int, ...]) -> _Values:
-        """Values of all shapes over some of the positions; equal numbers share them."""
+        """Return values of all shapes over some of the positions. Equal numbers share them."""
         key = self._numbers(positions)
         if key in self._values:
             return self._values[key]
@@ -129,6 +129,5 @@ class Search:
 
 
 def _results(split: Split, segment: int) -> tuple[slice, slice]:
-    """Where the two kinds of shapes that the split makes are laid out."""
     start = segment + split.start
     return slice(start, start + split.pairs), slice(start + split.pairs, start + 2 * split.pairs)

@@ -1,12 +1,12 @@
-"""Every essentially different expression over up to eight numbers, numbered so that none comes twice.
+"""Number every essentially different expression over up to eight numbers, each once.
 
 A *shape* is an expression over positions 0…m-1, up to its sign. The shapes of size m are laid out as
 
     [ inverted products | products, last block late to early | sums, last block early to late ]
 
-so that each set a larger shape is built from is one contiguous slice, and a shape is found again from its number
-alone. There are 1, 5, 47, 733, 15907, 443825, 15129599, 609432421 of them (half of OEIS A182173, which counts
-both signs). This module only counts and names shapes; `evaluation` gives them values.
+so that each set from which a larger shape is built is one contiguous slice, and a shape can be rebuilt from its number.
+There are 1, 5, 47, 733, 15907, 443825, 15129599, 609432421 of them (half of OEIS A182173, which counts both signs).
+`evaluation` computes their values.
 """
 
 from __future__ import annotations
@@ -32,14 +32,14 @@ class Node(NamedTuple):
     parts: tuple[tuple[int, Shape], ...]
 
 
-Shape = Node | int  # an expression up to its sign; an `int` is a position, or (after `placed`) the number there
+Shape = Node | int  # an expression up to its sign; an `int` is a position or, after `placed`, a number
 
 
 class Split(NamedTuple):
     """One way to build sums (or products) of some size: a prefix over the positions `a`, then one block over `b`.
 
-    Blocks are ordered by their smallest position, so `a` holds position 0, and every shape has exactly one prefix
-    and one last block. `x0:x1` and `y0:y1` are the slices of the prefix's and the block's shapes that may be used.
+    Blocks are ordered by their smallest position, so `a` contains position 0, and every shape has exactly one prefix and
+    one last block. `x0:x1` and `y0:y1` are the usable slices of the prefix's and the block's shapes.
     Each pair gives two shapes: x + y and x - y (or x * y and x / y), all of the first kind before all of the second.
     """
 
@@ -50,18 +50,16 @@ class Split(NamedTuple):
     x1: int
     y0: int
     y1: int
-    start: int  # number of its first shape, counted from the beginning of the sums (or products)
-    undivided: int  # of a product split: how many of its products have no factor below the line
+    start: int  # number of its first shape, counted from the first sum (or product)
+    undivided: int  # of a product split: number of products without a factor below the fraction bar
 
     @property
     def pairs(self) -> int:
-        """How many (prefix, block) pairs there are; twice as many shapes."""
+        """Number of (prefix, block) pairs, each of which gives two shapes."""
         return (self.x1 - self.x0) * (self.y1 - self.y0)
 
 
 class Layout:
-    """How the shapes of one size are laid out: the three segments, and the splits that fill sums and products."""
-
     def __init__(self, size: int) -> None:
         self.size = size
         positions = range(1, size)
@@ -74,7 +72,7 @@ class Layout:
             self._add_products(b)
         self.sums = _shapes_in(self.sum_splits)
         self.products = _shapes_in(self.product_splits)
-        # b/a is not a/b, but 1/(a*b) cannot be written: a product has an inverse when it divides by something.
+        # b/a differs from a/b, but 1/(a*b) cannot be written: a product has an inverse only if it divides.
         self.inverted = self.products - sum(split.undivided for split in self.product_splits)
         # A lone number is both a term and a factor: one shape, no segments.
         self.total = self.inverted + self.products + self.sums if size > 1 else 1
@@ -95,26 +93,26 @@ class Layout:
         self.product_splits.append(split)
 
     def _prefix_positions(self, b: tuple[int, ...]) -> tuple[tuple[int, ...], int]:
-        """The positions that `b` leaves, and how many of them come before it."""
+        """Return the positions that are not in `b`, and how many of them come before it."""
         a = tuple(p for p in range(self.size) if p not in b)
         return a, sum(p < b[0] for p in a)
 
     @property
     def terms(self) -> tuple[int, int]:
-        """The slice of shapes that may be one term of a sum."""
+        """Slice of shapes that may be one term of a sum."""
         return (0, self.inverted + self.products) if self.size > 1 else (0, 1)
 
     @property
     def factors(self) -> tuple[int, int]:
-        """The slice of shapes that may be one factor of a product."""
+        """Slice of shapes that may be one factor of a product."""
         return (self.inverted + self.products, self.total) if self.size > 1 else (0, 1)
 
     def sum_prefixes(self, before: int) -> tuple[int, int]:
-        """The slice of shapes that a sum may begin with: terms, and sums whose last block starts before `before`."""
+        """Return the slice of shapes that may start a sum: terms, and sums whose last block starts before `before`."""
         return 0, self.terms[1] + _shapes_in(s for s in self.sum_splits if s.b[0] < before)
 
     def product_prefixes(self, before: int) -> tuple[int, int]:
-        """The slice of shapes that a product may begin with: products (likewise), and factors."""
+        """Return the slice of shapes that may start a product: factors, and products as for sums."""
         return self.factors[0] - _shapes_in(s for s in self.product_splits if s.b[0] < before), self.total
 
 
@@ -122,15 +120,12 @@ def _shapes_in(splits: Iterable[Split]) -> int:
     return sum(2 * split.pairs for split in splits)
 
 
-@cache
-def layout(size: int) -> Layout:
-    """The layout of the shapes over `size` positions."""
-    return Layout(size)
+layout = cache(Layout)
 
 
 @cache
 def divided(size: int) -> NDArray[np.bool_]:
-    """For each product of this size (in the order of the layout), whether some factor is below the fraction bar."""
+    """Return whether each product of this size has a factor below the fraction bar."""
     import numpy as np
 
     flags = [np.empty(0, np.bool_)]
@@ -141,7 +136,7 @@ def divided(size: int) -> NDArray[np.bool_]:
 
 
 def prefix_divided(split: Split) -> NDArray[np.bool_]:
-    """For each prefix of a product split, whether it is a product with a factor below the line."""
+    """Return whether each prefix of a product split is a product with a factor below the fraction bar."""
     import numpy as np
 
     flags = np.zeros(split.x1 - split.x0, np.bool_)
@@ -152,15 +147,15 @@ def prefix_divided(split: Split) -> NDArray[np.bool_]:
 
 @cache
 def inverted_products(size: int) -> NDArray[np.intp]:
-    """Which product each inverted product is the inverse of."""
+    """Return the product of which each inverted product is the inverse."""
     import numpy as np
 
     return np.flatnonzero(divided(size))
 
 
 def shape(size: int, number: int) -> Shape:
-    """The shape that has this number among those over positions 0…size-1."""
-    # The 16,693 shapes of up to five numbers are worth keeping; of larger ones no two searches meet the same.
+    """Return the shape with this number among those over positions 0…size-1."""
+    # The 16,693 shapes of up to five numbers are cached; of larger ones no two searches meet the same.
     return _kept_shape(size, number) if size <= 5 else _shape(size, number)
 
 
@@ -180,13 +175,11 @@ _kept_shape = cache(_shape)
 
 
 def inverse(product: Shape) -> Node:
-    """The product with all its exponents turned over."""
     assert isinstance(product, Node)
     return Node("*", tuple((-exponent, factor) for exponent, factor in product.parts))
 
 
 def _composed(op: Literal["+", "*"], splits: list[Split], number: int) -> Node:
-    """The sum (or product) with this number: its prefix with the last block appended."""
     split = splits[bisect_right(splits, number, key=lambda s: s.start) - 1]
     second_kind, pair = divmod(number - split.start, split.pairs)
     x, y = divmod(pair, split.y1 - split.y0)
@@ -196,7 +189,7 @@ def _composed(op: Literal["+", "*"], splits: list[Split], number: int) -> Node:
 
 
 def joined(op: Literal["+", "*"], *parts: tuple[int, Shape]) -> tuple[tuple[int, Shape], ...]:
-    """The parts of a sum (or product) of these: one that is a sum (or product) itself gives its own."""
+    """Return the parts of a sum (or product) of these, with nested sums (or products) flattened."""
     flat: list[tuple[int, Shape]] = []
     for turn, part in parts:
         own = part.parts if isinstance(part, Node) and part.op == op else ((1, part),)
@@ -205,7 +198,7 @@ def joined(op: Literal["+", "*"], *parts: tuple[int, Shape]) -> tuple[tuple[int,
 
 
 def placed(shape: Shape, at: Sequence[int]) -> Shape:
-    """The shape with each position replaced by what `at` holds there: other positions, or the numbers themselves."""
+    """Replace each position by the entry of `at`: another position or a number."""
     if isinstance(shape, int):
         return at[shape]
     return Node(shape.op, tuple([(sign, placed(part, at)) for sign, part in shape.parts]))

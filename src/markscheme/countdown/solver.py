@@ -1,14 +1,14 @@
-"""Solves Countdown puzzles exactly: one solution, all essentially different ones, or the proof that there is none.
+"""Solve Countdown puzzles exactly: one solution, all essentially different ones, or the proof that there is none.
 
-Every number is used exactly once, with + - * / and parentheses, over the rationals; no floating point, no search
-limit. Two solutions are *essentially the same* when one turns into the other by laws of arithmetic that hold
-whatever the numbers are: order and grouping in sums and products, a - (b - c) = a - b + c, a / (b / c) = a * c / b,
-(a - b) * (c - d) = (b - a) * (d - c), and exchanging equal numbers. As formulas in the numbers they are then equal
-(or, which only happens for target 0, each other's negative). So 6 * 1 and 6 / 1 are two solutions: only for the
-number 1 are they equal. A formula counts as a solution when some way of writing it divides by nothing that is zero.
+Every number is used exactly once, with + - * / and parentheses, over the rationals, without floating point or a search
+limit. Two solutions are *essentially the same* if one becomes the other by laws of arithmetic that hold for all numbers:
+order and grouping in sums and products, a - (b - c) = a - b + c, a / (b / c) = a * c / b,
+(a - b) * (c - d) = (b - a) * (d - c), and swapping equal numbers. As formulas they are then equal (or, only for target 0,
+each other's negative). So 6 * 1 and 6 / 1 are two solutions, since they are equal only for the number 1. A formula is a
+solution if some way of writing it does not divide by zero.
 
-No solution with negative steps is missed by writing only those without: a sum that comes out negative can be turned
-round, and its sign moved outwards until it meets another or the (non-negative) target.
+Solutions are written without negative steps. None is missed: a negative sum can be reversed, and its sign moved outwards
+until it meets another sign or the non-negative target.
 """
 
 from __future__ import annotations
@@ -26,15 +26,15 @@ from markscheme.errors import UsageError
 
 MIN_NUMBERS, MAX_NUMBERS = 2, 8
 MAX_NUMBER = 10**12
-_PROGRAM_SIZE = 5  # up to here one `Program` run beats the search; six numbers have 443,825 shapes
-_BATCH_VALUES = 1 << 15  # values of a batch of puzzles evaluated side by side: what stays in the cache
+_PROGRAM_SIZE = 5  # up to this size a `Program` is faster than the search; six numbers have 443,825 shapes
+_BATCH_VALUES = 1 << 15  # values of a batch of puzzles, chosen to stay in the processor's cache
 
 
 def solve(nums: Sequence[int], target: int, *, whole: bool = False) -> Solution | None:
-    """A solution of the puzzle, or `None`, which proves that there is none.
+    """Return a solution of the puzzle, or `None`, which proves that there is none.
 
-    Up to five numbers it is the simplest solution there is; with more, the first one found. With `whole`, every
-    intermediate result must be a whole number.
+    With up to five numbers it is the simplest solution, with more the first one found. With `whole`, every intermediate
+    result must be a whole number.
     """
     solutions = iter_solutions(nums, target, whole=whole)
     if len(nums) <= _PROGRAM_SIZE:
@@ -43,12 +43,11 @@ def solve(nums: Sequence[int], target: int, *, whole: bool = False) -> Solution 
 
 
 def solve_all(nums: Sequence[int], target: int, *, whole: bool = False) -> list[Solution]:
-    """All essentially different solutions of the puzzle, the simplest first; empty when there is none."""
     return sorted(iter_solutions(nums, target, whole=whole), key=_simplicity)
 
 
 def iter_solutions(nums: Sequence[int], target: int, *, whole: bool = False) -> Iterator[Solution]:
-    """The essentially different solutions one by one, as the search finds them."""
+    """Yield the essentially different solutions as the search finds them."""
     *numbers, goal = _checked(nums, target)
     return _solutions(sorted(numbers, reverse=True), goal, whole=whole)
 
@@ -70,7 +69,7 @@ def _solutions(ordered: list[int], target: int, *, whole: bool) -> Iterator[Solu
 
 
 def solvable(nums: NDArray[np.int64], targets: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """Which puzzles of a batch have a solution; `nums` holds a puzzle in each row."""
+    """Return which puzzles of a batch have a solution; `nums` has a puzzle in each row."""
     count, size = nums.shape
     if not count:
         return np.zeros(0, np.bool_)
@@ -88,7 +87,7 @@ def solvable(nums: NDArray[np.int64], targets: NDArray[np.int64]) -> NDArray[np.
 
 
 def _hits(nums: list[int], target: int) -> Iterator[Shape]:
-    """Every shape whose value is the target, up to sign."""
+    """Yield every shape whose value is the target, up to sign."""
     if len(nums) > _PROGRAM_SIZE:
         yield from Search(nums, target).hits()
         return
@@ -98,7 +97,7 @@ def _hits(nums: list[int], target: int) -> Iterator[Shape]:
 
 
 def _reached(nums: Column, target: Column | int) -> NDArray[np.bool_]:
-    """Which shapes (rows) have the target as their value, up to sign, for each puzzle (column)."""
+    """Return which shapes (rows) have the target as their value, up to sign, for each puzzle (column)."""
     top, bottom = program(len(nums)).run(nums)
     reached: NDArray[np.bool_] = (np.abs(top) == np.abs(bottom) * target) & (bottom != 0)
     return reached
@@ -109,7 +108,7 @@ def _simplicity(solution: Solution) -> tuple[bool, bool, int, str]:
 
 
 def _checked(nums: Sequence[int], target: int) -> list[int]:
-    """The numbers and, last, the target, all as plain integers in range."""
+    """Return the numbers and, last, the target as integers in range."""
     if not MIN_NUMBERS <= len(nums) <= MAX_NUMBERS:
         raise UsageError(f"a Countdown puzzle has {MIN_NUMBERS} to {MAX_NUMBERS} numbers, not {len(nums)}")
     for number in (*nums, target):

@@ -1,9 +1,8 @@
-"""All puzzles of one size and range, in an order that a seed decides, each exactly once.
+"""All puzzles of one size and range, each exactly once, in an order that a seed decides.
 
-A puzzle is a multiset of numbers and a target, so the puzzles can be counted and numbered; walking through a keyed
-permutation of those numbers draws without repeats and without remembering anything, and the end of the walk is the
-proof that there are no more. Only 64-bit integer arithmetic and BLAKE2b decide what comes, so a seed means the same
-puzzles on every platform and with every version of Python and numpy.
+A puzzle is a multiset of numbers and a target, so puzzles can be counted and numbered. A walk through a keyed permutation
+of those numbers draws without repeats and without memory, and its end proves that there are no more. The order depends
+only on 64-bit integer arithmetic and BLAKE2b, so a seed means the same puzzles on every platform and version.
 """
 
 from __future__ import annotations
@@ -45,17 +44,17 @@ class Space:
         self._half = np.uint64(max(1, ((self.count - 1).bit_length() + 1) // 2))
 
     def drawn(self, start: int, stop: int) -> Indices:
-        """Which puzzles come at the places from `start` up to `stop` of the walk."""
+        """Return the indices of the puzzles at the positions from `start` up to `stop` of the walk."""
         indices = np.arange(start, min(stop, self.count), dtype=np.uint64)
         outside = np.ones(len(indices), np.bool_)
-        # The permutation is one of a power of four; walking on along its cycle leads back into the range.
+        # The permutation is of a power of four elements; following its cycle leads back into the range.
         while outside.any():
             indices[outside] = self._permuted(indices[outside])
             outside = indices >= np.uint64(self.count)
         return indices
 
     def puzzles(self, indices: Indices) -> tuple[Numbers, Numbers]:
-        """Numbers (a row each, in ascending order) and targets of the puzzles with these indices."""
+        """Return the numbers (a row per puzzle, ascending) and targets of the puzzles with these indices."""
         rest, target = np.divmod(indices, np.uint64(self.targets))
         numbers = np.empty((len(indices), self.size), np.int64)
         for k in range(self.size, 0, -1):
@@ -66,7 +65,7 @@ class Space:
         return numbers, self.first_target + target.astype(np.int64)
 
     def indices(self, numbers: Numbers, targets: Numbers) -> Indices:
-        """Indices of these puzzles (a row each, in any order); those outside the space are left out."""
+        """Return the indices of these puzzles (a row each, in any order) without those outside the space."""
         chosen = np.sort(numbers, axis=1) - self.lowest
         target = targets - self.first_target
         inside = (
@@ -79,13 +78,13 @@ class Space:
         return rank * np.uint64(self.targets) + target.astype(np.uint64)
 
     def shuffled(self, numbers: Numbers, indices: Indices) -> Numbers:
-        """The numbers of each puzzle in an order that the seed decides."""
+        """Shuffle the numbers of each puzzle in an order that the seed decides."""
         slots = np.arange(self.size, dtype=np.uint64)
         keys = mixed(mixed(indices ^ self._shuffle_key)[:, None] + slots)
         return np.take_along_axis(numbers, np.argsort(keys, axis=1, kind="stable"), axis=1)
 
     def _permuted(self, indices: Indices) -> Indices:
-        """A Feistel network over 2 · half bits: a permutation whatever its round function does."""
+        """Apply a Feistel network over 2 · half bits, which is a permutation for any round function."""
         mask = (np.uint64(1) << self._half) - np.uint64(1)
         left, right = indices >> self._half, indices & mask
         for key in self._round_keys:
@@ -94,7 +93,7 @@ class Space:
 
 
 def mixed(values: Indices) -> Indices:
-    """The output function of SplitMix64: every bit of the input changes about half the bits of the result."""
+    """Apply the output function of SplitMix64: every input bit changes about half the bits of the result."""
     values = (values ^ (values >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     values = (values ^ (values >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     return values ^ (values >> np.uint64(31))

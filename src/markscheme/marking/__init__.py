@@ -1,4 +1,4 @@
-"""Judging: what a response's answer is, whether it is right under a named protocol, and why."""
+"""Marking: read a response's answer and judge it under a named protocol."""
 
 from markscheme.marking.marker import explain as explain
 from markscheme.marking.marker import mark as mark

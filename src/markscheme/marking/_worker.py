@@ -1,8 +1,8 @@
-"""The processes of the sandbox. A worker reads a task, runs it within limits and writes the result, until its input ends.
+"""The processes of the sandbox. A worker reads tasks, runs each within limits and writes the result, until its input ends.
 
-Workers are forks: of a run, or of the nursery, which is started as `python -m markscheme.marking._worker` and imports
-what a worker needs once. Messages are msgpack after a length of four bytes. Standard output is kept for them alone: what
-a task prints goes nowhere.
+Workers are forks of a run or of the nursery, which runs as `python -m markscheme.marking._worker` and imports what workers
+need once. A message is msgpack after a length of four bytes. Standard output carries only messages: what a task prints is
+discarded.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ import msgspec
 
 
 def nurse(requests: socket.socket) -> None:
-    """Fork a worker with the pipes that come with a request, or end one, until the other side closes.
+    """Fork a worker for the pipes of each request, or kill one, until the other side closes.
 
-    Only this process ends and reaps its workers, so a process id never names somebody else's process.
+    Only this process kills and reaps its workers, so a process id never belongs to another process.
     """
     while True:
         body, pipes, _, _ = socket.recv_fds(requests, 4096, 2)
@@ -38,7 +38,7 @@ def nurse(requests: socket.socket) -> None:
             requests.sendall(b"0" * 8)
             continue
         memory_mb, module = request
-        with suppress(Exception):  # the worker fails in the same way, and says so
+        with suppress(Exception):  # the worker fails in the same way and reports it
             prepare = getattr(importlib.import_module(module), "prepare", None)
             if prepare is not None:
                 prepare()
@@ -52,7 +52,6 @@ def nurse(requests: socket.socket) -> None:
 
 
 def work(read: int, write: int, memory_mb: int) -> NoReturn:
-    """Serve tasks in a fork. Nothing else stays open, so that it ends with its parent; nothing is finalized."""
     try:
         os.dup2(read, 0)
         os.dup2(write, 1)
@@ -63,7 +62,7 @@ def work(read: int, write: int, memory_mb: int) -> NoReturn:
 
 
 def serve(memory_mb: int) -> None:
-    """Serve tasks until standard input closes, which also happens when the parent dies."""
+    """Serve tasks until standard input closes, as it does when the parent dies."""
     threading.Thread(target=_end_with_parent, daemon=True).start()
     questions, answers = os.fdopen(0, "rb", closefd=False), os.fdopen(os.dup(1), "wb")
     nowhere = os.open(os.devnull, os.O_WRONLY)
@@ -77,9 +76,9 @@ def serve(memory_mb: int) -> None:
 
 
 def _end_with_parent() -> None:
-    """End in the middle of a task, too: nobody wants its result, and some take hours."""
+    """Exit when the parent dies, even during a task, since some tasks take hours."""
     waiter = select.poll()
-    waiter.register(0, 0)  # told of the end alone, not of messages
+    waiter.register(0, 0)  # wakes only when the pipe closes, not for messages
     waiter.poll()
     os._exit(1)
 
@@ -93,7 +92,7 @@ def _serve(answers: BinaryIO, task: str, arguments: list[Any], time_limit: float
         send(answers, ["done", function(*arguments)])
     except MemoryError:
         send(answers, ["failed", "ran out of memory"])
-    except Exception as problem:  # noqa: BLE001 - a task may fail in any way; the parent is told and goes on
+    except Exception as problem:  # noqa: BLE001 - a task may fail in any way; the parent continues
         send(answers, ["failed", f"{type(problem).__name__}: {problem}"[:500]])
 
 
@@ -104,7 +103,7 @@ def _limit_memory(megabytes: int) -> None:
 
 
 def _limit_time(seconds: float) -> None:
-    """A second line of defence: the system ends the process even if the parent is gone and the interpreter stuck."""
+    """Have the system kill the process even if the parent is gone and the interpreter hangs."""
     used = resource.getrusage(resource.RUSAGE_SELF)
     limit = int(used.ru_utime + used.ru_stime + seconds) + 2
     resource.setrlimit(resource.RLIMIT_CPU, (limit, resource.getrlimit(resource.RLIMIT_CPU)[1]))
@@ -119,7 +118,7 @@ def _receive(stream: BinaryIO) -> Any:
 
 
 def send(stream: IO[bytes], message: list[Any]) -> None:
-    """Write a message, to either end of the pipe."""
+    """Write a message to either end of the pipe."""
     body = msgspec.msgpack.encode(message)
     stream.write(len(body).to_bytes(4, "big") + body)
     stream.flush()

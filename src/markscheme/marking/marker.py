@@ -1,6 +1,6 @@
 """`mark` and `mark_many`: a response, a gold answer and a protocol in, a `Mark` out.
 
-Never raises on a response, whatever it contains; raises `UsageError` for a call that cannot mean anything.
+Never raises on a response, whatever it contains. An invalid call raises `UsageError`.
 """
 
 from __future__ import annotations
@@ -49,15 +49,15 @@ def mark_many(
     workers: int | None = None,
     think_end: str = THINK_END,
 ) -> Iterator[Mark]:
-    """Judge many, in order and streaming.
+    """Judge many responses as a stream, in order.
 
-    Protocols that only read text are judged inline. One that may wait for a worker process (`slow`) is judged from
-    `workers` threads (default: two a core, at most 16), which overlap those waits; order is kept all the same.
+    A protocol that may wait for a worker process (`slow`) is judged from `workers` threads (default: two per core, at most
+    16), which overlap those waits; any other is judged inline.
     """
     return judge_many((_job(response, problem, None, protocol, think_end) for response, problem in pairs), workers)
 
 
-# Protocol, response, gold, what ends thinking, and the problem where it is known.
+# Protocol, response, gold, the token that ends thinking, and the problem if known.
 Job = tuple[Protocol, str | Response, Gold, str, Problem | None]
 
 
@@ -81,14 +81,14 @@ def _job(
     return rule, response, as_gold(gold, rule), think_end, problem
 
 
-_short = reprlib.Repr()  # goes only so deep: a gold may be nested without end
+_short = reprlib.Repr()  # bounds the depth: a gold may be nested without end
 _short.maxstring = 60
 
-_CHUNK = 32  # jobs handed to a thread at once: handing over costs about as much as marking five plain answers
+_CHUNK = 32  # jobs per thread at a time: passing them costs about as much as marking five plain answers
 
 
 def judge_many(jobs: Iterable[Job], workers: int | None = None) -> Iterator[Mark]:
-    """Judge jobs in order: one by one while they are quick, from threads once they may wait for worker processes."""
+    """Judge jobs in order: one by one while they are fast, from threads once they may wait for worker processes."""
     jobs = iter(jobs)
     threads = workers or min(16, 2 * (os.cpu_count() or 1))
     for job in jobs:
@@ -109,12 +109,12 @@ def _side_by_side(jobs: Iterator[Job], threads: int) -> Iterator[Mark]:
             while waiting:
                 yield from waiting.popleft().result()
         finally:
-            for future in waiting:  # the caller stopped early: what has not begun need not
+            for future in waiting:  # the caller stopped early
                 future.cancel()
 
 
 def as_gold(gold: str | int | float | Mapping[str, Any] | CountdownGold, rule: Protocol) -> Gold:
-    """The gold in the form the protocol judges against, or why it has none."""
+    """Return the gold in the form that the protocol judges against. Raises `MarkingError` if there is none."""
     if rule.gold == "countdown" or (rule.gold == "any" and isinstance(gold, CountdownGold | Mapping)):
         return _puzzle(gold, rule)
     if isinstance(gold, str):
@@ -128,7 +128,7 @@ def as_gold(gold: str | int | float | Mapping[str, Any] | CountdownGold, rule: P
 
 
 def _puzzle(gold: Any, rule: Protocol) -> CountdownGold:
-    """A Countdown gold in any of its spellings: a struct, a mapping (TinyZero says `numbers`), or their JSON."""
+    """Return a Countdown gold given as a struct, a mapping (TinyZero's key is `numbers`), or JSON."""
     if isinstance(gold, CountdownGold):
         return gold
     try:
@@ -149,20 +149,18 @@ def _puzzle(gold: Any, rule: Protocol) -> CountdownGold:
 
 
 def judge(rule: Protocol, response: str | Response, gold: Gold, think_end: str, problem: Problem | None = None) -> Mark:
-    """Read the response, let the protocol judge, sign the mark."""
     if isinstance(response, str):
         assessment = _assess(rule, _sections(response, think_end, problem), gold)
-        return _signed(_with_absence(assessment, response), rule, "", 0)
+        return _as_mark(_with_absence(assessment, response), rule, "", 0)
     if response.error is not None:
         assessment = Assessment(Verdict.ERROR, why=response.error)
     else:
         assessment = _assess(rule, _sections(response, think_end, problem), gold)
         assessment = _with_absence(assessment, response.text, response)
-    return _signed(assessment, rule, response.key, response.sample)
+    return _as_mark(assessment, rule, response.key, response.sample)
 
 
 def _sections(response: str | Response, think_end: str, problem: Problem | None) -> ResponseSections:
-    """The parts of a response, with what its server says of its end."""
     if isinstance(response, str):
         return read(response, think_end=think_end, problem=problem)
     still_thinking = not response.text and bool(response.reasoning) and response.finish_reason is None
@@ -179,9 +177,9 @@ def explain(
     protocol: str | None = None,
     think_end: str = THINK_END,
 ) -> Explanation:
-    """How a response is read: tokens, clauses, what each rule found, and why its answer is the one it is.
+    """Explain how a response is read: its tokens and clauses, what each rule found, and how the answer was chosen.
 
-    Only the kind of the gold matters, never its value; without a gold a number or an expression is looked for.
+    Only the kind of the gold matters, never its value. Without a gold the reader looks for a number or an expression.
     """
     from markscheme.marking.reading.explaining import explained
 
@@ -198,7 +196,7 @@ _WITHOUT = (Verdict.NO_ANSWER, Verdict.TRUNCATED, Verdict.WRONG)
 
 
 def _with_absence(assessment: Assessment, text: str, response: Response | None = None) -> Assessment:
-    """Flagged with what takes the place of an answer, where nothing was extracted or the answer is not right."""
+    """Add a flag for what replaces the answer ("refusal", "empty reply") if nothing was extracted or it is not correct."""
     if assessment.verdict not in _WITHOUT:
         return assessment
     if assessment.verdict is not Verdict.NO_ANSWER and len(text) > 1_000 and response is None:
@@ -207,19 +205,18 @@ def _with_absence(assessment: Assessment, text: str, response: Response | None =
     return assessment if flag is None else assessment._replace(flags=(*assessment.flags, flag))
 
 
-# The flag of a mark whose protocol raised: a bug in the protocol, and no fault of the response.
+# The flag of a mark whose protocol raised, which is a bug in the protocol and not the fault of the response.
 FAILED = "the protocol failed"
 
 
 def _assess(rule: Protocol, sections: ResponseSections, gold: Gold) -> Assessment:
     try:
         assessment = rule.judge(sections, gold)
-    except MarkschemeError:  # the protocol cannot be used at all: the caller must know
+    except MarkschemeError:  # the protocol cannot be used at all
         raise
     except Exception as failure:  # noqa: BLE001 - one response must not end a night's run; the mark says what happened
-        return Assessment(
-            Verdict.UNMARKABLE, why=f"{FAILED}: {type(failure).__name__}: {failure}"[:300], flags=(FAILED,)
-        )
+        why = f"{FAILED}: {type(failure).__name__}: {failure}"[:300]
+        return Assessment(Verdict.UNMARKABLE, why=why, flags=(FAILED,))
     if assessment.verdict is Verdict.NO_ANSWER and rule.gold != "opinion" and is_cut_off(sections):
         return assessment._replace(verdict=Verdict.TRUNCATED, why="cut off before an answer")
     return assessment
@@ -229,16 +226,15 @@ MAX_ANSWER = 10_000  # characters of an answer that a mark keeps; `span` still c
 
 
 def _writable(text: str) -> str:
-    """The text with lone surrogates replaced: a mark must fit into a file, whatever a model put out."""
-    return text.encode("utf-8", "replace").decode("utf-8")
+    """Replace lone surrogates, which cannot be written to a file."""
+    return text if text.isascii() else text.encode("utf-8", "replace").decode("utf-8")
 
 
-def _signed(assessment: Assessment, rule: Protocol, key: str, sample: int) -> Mark:
+def _as_mark(assessment: Assessment, rule: Protocol, key: str, sample: int) -> Mark:
     verdict, answer, why, span, flags = assessment
-    if answer is not None and not (answer.isascii() and len(answer) <= MAX_ANSWER):
+    if answer is not None:
         answer = _writable(answer[:MAX_ANSWER])
-    if not why.isascii():
-        why = _writable(why)
+    why = _writable(why)
     return Mark(
         verdict=verdict, protocol=rule.label, answer=answer, why=why, span=span, flags=flags, key=key, sample=sample
     )

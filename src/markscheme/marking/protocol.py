@@ -1,7 +1,7 @@
-"""What a protocol is, and how one is got by its name.
+"""Protocols, and how to get one by name.
 
-A protocol judges; it never reads files, talks to a network or raises on a response. The built-in ones are in
-`protocols/table.py`; another package adds its own through the entry-point group `markscheme.protocols`.
+A protocol judges; it never reads files, uses a network or raises on a response. The built-in ones are in
+`protocols/table.py`; other packages add theirs through the entry-point group `markscheme.protocols`.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ ENTRY_POINTS = "markscheme.protocols"
 
 
 class Assessment(NamedTuple):
-    """What a protocol says of a response: the verdict and what a person needs to check it. `mark` signs it."""
+    """A protocol's judgement of a response: the verdict and what a person needs to check it."""
 
     verdict: Verdict
     answer: str | None = None
@@ -39,7 +39,7 @@ class Assessment(NamedTuple):
     def of(
         cls, same: bool, answer: str, gold: object, span: tuple[int, int], *, shown: str = "", unlike: str = "is not"
     ) -> Assessment:
-        """Correct if the answer is the same as the gold, else wrong; the reason names both."""
+        """Return `correct` if the answer is the same as the gold, else `wrong`; the reason names both."""
         verdict, relation = (Verdict.CORRECT, "is") if same else (Verdict.WRONG, unlike)
         return cls(verdict, answer, f"{shown or answer[:60]} {relation} {gold}", span)
 
@@ -68,7 +68,7 @@ class Protocol:
         object.__setattr__(self, "label", f"{self.name}@{self.version}")
 
     def available(self) -> bool:
-        """Whether what it needs is installed."""
+        """True if the package that it needs is installed."""
         return not self.needs or find_spec(self.needs) is not None
 
 
@@ -78,7 +78,6 @@ _lock = threading.Lock()
 
 
 def protocol_names() -> tuple[str, ...]:
-    """Every protocol that can be asked for, built-in ones first."""
     built_in = [name for name, protocol in _built_in().items() if protocol.gold != "opinion"]
     return (*built_in, *(name for name in sorted(_entry_points()) if name not in built_in))
 

@@ -1,7 +1,7 @@
-"""Whether an answer only restates the problem: `\\sqrt{242}` where the statement says "Simplify $\\sqrt{242}$".
+"""Detect answers that only restate the problem: `\\sqrt{242}` for "Simplify $\\sqrt{242}$".
 
-Such an answer equals the gold once somebody has worked it out, which was the task. A formula of the statement can also
-be the answer, as `\\sqrt{53}` is in "What is $\\sqrt{53}$ in simplest radical form?": then the gold is written the same.
+Such an answer equals the gold only after the work that was the task. A formula of the statement can also be the answer, such
+as `\\sqrt{53}` in "What is $\\sqrt{53}$ in simplest radical form?"; then the gold is written the same way.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ ASKING: Final = words(
     "reduce rationalise rationalize round estimate multiply divide add subtract work what how"
 )
 _CHOOSING: Final = re.compile(r"\bwhich of\b", re.IGNORECASE)  # the answer is in the statement
-_LONGEST: Final = 10_000  # characters of a statement that are looked at
+_LONGEST: Final = 10_000  # characters of a statement that are read
 _LONGEST_FORMULA: Final = 2_000
 _FEWEST_WORDS: Final = 5  # of a sentence
 _MEASURES: Final = frozenset({"$", "%", "°"})
@@ -39,7 +39,7 @@ _SLASH: Final = re.compile(r"\b(\d+) / (\d+)\b")
 
 
 def restates(answer: str, statement: str) -> bool:
-    """Whether an answer is a formula of the statement, a side of one, or a sentence of it."""
+    """True if an answer is a formula of the statement, one side of a formula, or a sentence."""
     statement, said = statement[:_LONGEST], _WORD.findall(answer[:_LONGEST].lower())
     if len(said) >= _FEWEST_WORDS and f" {' '.join(said)} " in f" {' '.join(_WORD.findall(statement.lower()))} ":
         return True
@@ -48,13 +48,13 @@ def restates(answer: str, statement: str) -> bool:
 
 
 def asks_to_work_out(statement: str, words: frozenset[str] = ASKING) -> bool:
-    """Whether a statement asks for the result of some work, and not to choose among what it states."""
+    """True if a statement asks for the result of some work, and not to choose from what it states."""
     statement = statement[:_LONGEST]
     return not words.isdisjoint(_WORD.findall(statement.lower())) and not _CHOOSING.search(statement)
 
 
 def is_same_writing(answer: str, gold: str) -> bool:
-    r"""Whether two answers are written the same but for layout (`\dfrac12`, `\frac{1}{2}`), units and the name of an unknown."""
+    r"""True if two answers differ only in layout (`\dfrac12`, `\frac{1}{2}`), units or the name of an unknown."""
     answer, gold = answer[:_LONGEST], gold[:_LONGEST]
     one, two = _writing(answer), _writing(gold)
     return one == two if one or two else _WORD.findall(answer.lower()) == _WORD.findall(gold.lower())
@@ -68,9 +68,9 @@ def _formulas(statement: str) -> Iterator[str]:
 
 
 def _writing(text: str) -> str:
-    """A formula as its tokens, one way to write each, without units and without `x =` before it; of words nothing."""
+    """Return a formula as normalized tokens without words, units or a leading `x =`."""
     tokens = scan(clean(text[:_LONGEST_FORMULA]))
-    with contextlib.suppress(Unreadable):  # else its tokens as they are
+    with contextlib.suppress(Unreadable):  # then its tokens stay as they are
         tokens = flat(tree(tokens))
     kept = [t for t in tokens if t.kind != "x" and t.text not in _MEASURES]
     if len(kept) > 2 and kept[0].kind == "v" and kept[1].text in "=∈":

@@ -1,8 +1,8 @@
-"""A pool of worker processes for work that may hang or use too much memory: killed at its limits and replaced.
+"""A pool of worker processes for work that may hang or use too much memory. A worker is killed at its limits and replaced.
 
-Workers are processes of their own that talk over pipes, so the pool works from any thread, from asyncio (through
-`asyncio.to_thread`), after a fork, and from a script without a `__main__` guard. They start on first use, end with
-this process, and use no signals here. A worker with sympy loaded takes about 65 MB, most of it shared with its nursery.
+Workers communicate over pipes, so the pool works from any thread, from asyncio (through `asyncio.to_thread`), after a fork,
+and from a script without a `__main__` guard. They start on first use, end with this process, and use no signals here. A
+worker with sympy takes about 65 MB, most of it shared with its nursery.
 """
 
 from __future__ import annotations
@@ -25,16 +25,14 @@ import msgspec
 
 from markscheme.marking._worker import send
 
-MEMORY_MB: Final = 1024  # address space of a worker; with sympy loaded it takes about 65 MB of it
-START_LIMIT: Final = 60.0  # seconds for a worker to start and import its task; not counted against the task
-# Times the limit that a task may take by the clock while the machine is too busy to let it work: a verdict should not
-# depend on who else is computing.
-STARVED: Final = 5
-TASKS_PER_WORKER: Final = 500  # a worker is replaced after this many tasks, for sympy's caches grow
+MEMORY_MB: Final = 1024  # address space of a worker
+START_LIMIT: Final = 60.0  # seconds for a worker to start and import its task, which do not count against the task
+STARVED: Final = 5  # a task may take this many times its limit by the clock if a busy machine gave it less CPU time
+TASKS_PER_WORKER: Final = 500  # then a worker is replaced, since sympy's caches grow
 
 
 class TaskOutcome(msgspec.Struct, frozen=True):
-    """What came of a task: its value when `done`, else the reason in one clause."""
+    """The result of a task: its value if `done`, else the reason."""
 
     status: Literal["done", "failed", "timeout", "died"]
     value: Any = None
@@ -42,7 +40,7 @@ class TaskOutcome(msgspec.Struct, frozen=True):
 
 
 class Process(Protocol):
-    """What a worker needs of its process: as `subprocess.Popen` has it."""
+    """The part of `subprocess.Popen` that a worker needs."""
 
     pid: int
     stdin: IO[bytes] | None
@@ -53,7 +51,7 @@ class Process(Protocol):
 
 
 class Nursery:
-    """A process that forks workers. It imports their modules once: a new worker costs 20 ms, sympy's import 500."""
+    """A process that forks workers and imports their modules once: a new worker costs 20 ms, importing sympy 500 ms."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -61,7 +59,7 @@ class Nursery:
         self._socket: socket.socket | None = None
 
     def start(self, memory_mb: int, module: str) -> Process:
-        """A worker whose task is in this module; `OSError` if there cannot be one."""
+        """Start a worker for tasks in this module. Raises `OSError` if that fails."""
         (read, tell), (hear, write) = os.pipe(), os.pipe()
         try:
             for attempt in (1, 2):
@@ -80,12 +78,12 @@ class Nursery:
             os.close(write)
 
     def end(self, pid: int) -> None:
-        """End one of its workers. If the nursery is gone, they end when their pipes close."""
+        """Kill a worker. Without a nursery, workers end when their pipes close."""
         with suppress(OSError):
             self._ask(pid)
 
     def close(self) -> None:
-        """End the process. Workers end when their pipes close; the next one is started by a new nursery."""
+        """Kill the process. Its workers end when their pipes close; the next worker is started by a new nursery."""
         with self._lock:
             process, self._process = self._process, None
             self.abandon()
@@ -112,7 +110,7 @@ class Nursery:
         return int.from_bytes(answer, "big")
 
     def _begin(self) -> None:
-        """Start the process apart from the terminal: Ctrl-C there is not for it."""
+        """Start the process in its own group, so that Ctrl-C in the terminal does not reach it."""
         source = str(Path(__file__).resolve().parents[2])
         paths = os.pathsep.join(filter(None, [source, os.environ.get("PYTHONPATH", "")]))
         self._socket, other = socket.socketpair()
@@ -129,8 +127,6 @@ class Nursery:
 
 
 class _Forked:
-    """A worker of a nursery."""
-
     def __init__(self, nursery: Nursery, pid: int, stdin: IO[bytes], stdout: IO[bytes]) -> None:
         self.pid = pid
         self.stdin: IO[bytes] | None = stdin
@@ -138,7 +134,7 @@ class _Forked:
         self._nursery, self._lock, self._ended = nursery, threading.Lock(), False
 
     def kill(self) -> None:
-        with self._lock:  # whoever waits for a task and whoever closes the pool may both end it
+        with self._lock:  # the waiting thread and the one that closes the pool may both kill it
             if not self._ended:
                 self._nursery.end(self.pid)
             self._ended = True
@@ -156,7 +152,7 @@ class _Worker:
         self.buffer = b""
 
     def receive(self, deadline: float) -> tuple[str, Any] | None:
-        """The next message, or None when the deadline passes first. Raises `EOFError` when the process has ended."""
+        """Return the next message, or None at the deadline. Raises `EOFError` if the process has ended."""
         assert self.process.stdout is not None
         pipe = self.process.stdout.fileno()
         waiter = select.poll()
@@ -177,14 +173,12 @@ class _Worker:
             self.buffer += chunk
 
     def worked(self) -> float | None:
-        """The CPU seconds the process has had, while it wants more; None when it waits, or nobody can tell.
-
-        Who waits for a disk (D) wants more: on a busy machine that is an import, and no fault of the task.
-        """
+        """Return the CPU seconds used by the process if it is running or runnable; None if it waits or is unknown."""
         try:
             state, *counts = Path(f"/proc/{self.process.pid}/stat").read_text().rpartition(")")[2].split()
         except OSError:  # not Linux, or it has ended
             return None
+        # Waiting for a disk (D) counts as runnable: on a busy machine it is an import and not the fault of the task.
         return (int(counts[10]) + int(counts[11])) / os.sysconf("SC_CLK_TCK") if state in "RD" else None
 
     def kill(self) -> None:
@@ -196,12 +190,12 @@ class _Worker:
         """Close the pipes without touching the process: after a fork it belongs to the parent."""
         for pipe in (self.process.stdin, self.process.stdout):
             if pipe is not None:
-                with suppress(OSError):  # a message that the dead worker never read
+                with suppress(OSError):  # the dead worker did not read its last message
                     pipe.close()
 
 
 class Pool:
-    """At most `size` workers; a task waits for a free one, and its time starts when it does."""
+    """At most `size` workers. A task waits for a free worker, and its time starts when it starts."""
 
     def __init__(
         self,
@@ -210,7 +204,7 @@ class Pool:
         memory_mb: int = MEMORY_MB,
         start: Callable[[int, str], Process | None] | None = None,
     ) -> None:
-        """`start` may make a worker in another way, given the memory and the task's module."""
+        """`start` may create workers in another way, given the memory and the task's module."""
         self.size = size or min(4, os.cpu_count() or 1)
         self.memory_mb, self._start = memory_mb, start
         self._reset()
@@ -233,17 +227,17 @@ class Pool:
                     worker = self._take(task)
                 except OSError:
                     break
-                if self._closings != closings:  # nobody waits for it any more
+                if self._closings != closings:
                     self._give_back(worker, keep=False)
                     return TaskOutcome("died", why="the pool was closed")
                 outcome = self._attempt(worker, task, arguments, time_limit)
-                # An idle worker may have been killed from outside, which says nothing about the task.
+                # An idle worker may have been killed from outside, so try another.
                 if outcome is not None:
                     return outcome
         return TaskOutcome("died", why="the worker process could not be started")
 
     def _attempt(self, worker: _Worker, task: str, arguments: list[Any], time_limit: float) -> TaskOutcome | None:
-        """What came of it, or None when the worker ended before the task had started."""
+        """Return the outcome, or None if the worker ended before the task started."""
         started = False
         keep = False
         before = patience = 0.0
@@ -276,7 +270,7 @@ class Pool:
             self._give_back(worker, keep=keep)
 
     def warm(self, task: str) -> None:
-        """Have a worker ready before there is a task for it."""
+        """Start a worker before there is a task for it."""
         if not self._idle:
             with suppress(OSError):
                 self._give_back(self._take(task), keep=True)
@@ -302,7 +296,7 @@ class Pool:
         worker.kill()
 
     def close(self) -> None:
-        """End all workers. The pool can be used again; it starts new ones."""
+        """Kill all workers. The pool can be used again and then starts new ones."""
         with self._lock:
             self._closings += 1
             workers = [*self._idle, *self._busy]
@@ -324,7 +318,6 @@ _default_lock = threading.Lock()
 
 
 def default_pool() -> Pool:
-    """The pool that marking uses, made on first use."""
     global _default
     with _default_lock:
         if _default is None:

@@ -1,6 +1,6 @@
-"""`nano`: a transformer of about a million parameters, trained by this project to solve Countdown.
+"""`nano`: a transformer of about a million parameters, trained by this project to solve Countdown and nothing else.
 
-It is in the box so that the first command shows a real model, offline, without torch. It can do nothing else.
+It ships with the package so that the first command can show a real model, offline and without torch.
 """
 
 from __future__ import annotations
@@ -17,7 +17,6 @@ WEIGHTS = Path(__file__).parent / "weights"  # a Hugging Face model folder: `hf/
 
 @cache
 def load() -> Transformer:
-    """The model, read once a process."""
     from markscheme.nano.transformer import Transformer
 
     return Transformer(WEIGHTS)

@@ -1,8 +1,7 @@
-"""The words of `nano`: numbers 0 to 999, four signs, brackets, and the few marks its reasoning is written with.
+"""The tokens of `nano`: numbers 0 to 999, four operators, brackets, and a few marks used in its reasoning.
 
-A Countdown question is reduced to what matters, `41 70 18 35 > 46 ?`: the words around the numbers say nothing that
-the model could use. `train/nano.py` writes the same rules into `tokenizer.json` for the Hugging Face libraries, and a
-test holds the two together.
+A Countdown question is reduced to `41 70 18 35 > 46 ?`, since the words around the numbers carry no information.
+`train/nano.py` writes the same rules to `tokenizer.json` for the Hugging Face libraries, and a test compares the two.
 """
 
 from __future__ import annotations
@@ -28,12 +27,11 @@ ID = {word: index for index, word in enumerate(VOCABULARY)}
 
 
 def encode(text: str) -> list[int]:
-    """The tokens of a text; everything that is not a word of `nano` is passed over, larger numbers too."""
+    """Return the tokens of a text. Anything that is not a token is skipped, including larger numbers."""
     for pattern, replacement in _REPLACEMENTS:
         text = pattern.sub(replacement, text)
     return [BOS, *(ID[word] for word in _WORD.findall(text))]
 
 
 def decode(tokens: Iterable[int]) -> str:
-    """The text of tokens, special ones left out."""
     return " ".join(VOCABULARY[token] for token in tokens if token >= len(SPECIAL))

@@ -1,7 +1,6 @@
-"""A Llama-shaped decoder in numpy: loads the Hugging Face weights and samples from them in batches, with a KV cache.
+"""A Llama-style decoder in numpy: loads Hugging Face weights and samples in batches with a KV cache.
 
-It is here so that the first command shows a real model on a machine without torch. It knows rotary positions, RMS
-norms, SwiGLU and tied embeddings, which is what our weights need, and nothing else.
+It supports only what the weights of `nano` need: rotary positions, RMS norms, SwiGLU and tied embeddings.
 """
 
 from __future__ import annotations
@@ -14,17 +13,15 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-BLOCK = 64  # tokens of the vocabulary whose chances are added up together when one is drawn
-
-# Below this temperature the likeliest token has all the chances, and dividing by it leaves the range of floats.
-COLDEST = 1e-6
+BLOCK = 64  # tokens of the vocabulary whose probabilities are summed together in a draw
+COLDEST = 1e-6  # below this temperature sampling is greedy: dividing by it would leave the range of floats
 
 Floats = npt.NDArray[np.floating[Any]]  # float32 throughout; numpy's own annotations lose that on the way
 Tokens = npt.NDArray[np.integer[Any]]
 
 
 class Transformer:
-    """The weights, ready to run. Everything is float32, whatever the file holds."""
+    """The weights, ready to run. Everything is float32, whatever the file's type."""
 
     def __init__(self, folder: Path) -> None:
         from safetensors.numpy import load_file
@@ -46,14 +43,14 @@ class Transformer:
         self._turns = np.exp(1j * np.outer(np.arange(self.longest), frequency)).astype(np.complex64)
 
     def new_cache(self, rows: int, length: int) -> Cache:
-        """Room for the keys and values of `rows` sequences of up to `length` tokens."""
+        """Return a cache for the keys and values of `rows` sequences of up to `length` tokens."""
         return Cache(len(self._layers), rows, self.heads, min(length, self.longest), self.width)
 
     def forward(self, tokens: Tokens, cache: Cache) -> Floats:
-        """Logits after each of `tokens` (rows × new tokens), which follow what the cache holds; extends the cache."""
+        """Return logits after each of `tokens` (rows × new tokens), which continue the cache, and extend the cache."""
         rows, new = tokens.shape
         start, end = cache.length, cache.length + new
-        # One row a token: a product of two matrices, where numpy takes three axes for one product a sequence.
+        # One row per token: with three axes numpy would compute one product per sequence.
         x: Floats = self._embedding[tokens.reshape(-1)]
         for layer, keys, values in zip(self._layers, cache.keys, cache.values, strict=True):
             heads = (_rms_norm(x, self._epsilon) @ layer.qkv).reshape(rows, new, 3, self.heads, self.width)
@@ -75,17 +72,17 @@ class Transformer:
 
 
 class _Layer:
-    """The matrices of one layer, transposed and joined so that one product does the work of three."""
+    """The matrices of one layer, transposed and joined so that one product replaces three."""
 
     def __init__(self, weights: dict[str, Any], prefix: str, width: int) -> None:
         def matrix(*names: str, norm: str | None = None) -> Floats:
             joined = np.concatenate([weights[f"{prefix}{name}.weight"] for name in names])
-            # The weights of the norm before it, once and for all.
+            # Includes the weights of the norm before it.
             return np.ascontiguousarray((joined if norm is None else joined * weights[f"{prefix}{norm}.weight"]).T)
 
         self.qkv = matrix("self_attn.q_proj", "self_attn.k_proj", "self_attn.v_proj", norm="input_layernorm")
-        self.qkv[:, : len(self.qkv)] /= np.float32(np.sqrt(width))  # scores are scaled here, once and for all
-        # A value of the first half of a head is turned with one of the second: side by side, they are a complex number.
+        self.qkv[:, : len(self.qkv)] /= np.float32(np.sqrt(width))  # scales the scores
+        # A value of the first half of a head is rotated with one of the second: side by side they are a complex number.
         rotated = self.qkv[:, : 2 * len(self.qkv)].reshape(-1, 2, width // 2)
         self.qkv[:, : 2 * len(self.qkv)] = rotated.swapaxes(1, 2).reshape(len(self.qkv), -1)
         self.output = matrix("self_attn.o_proj")
@@ -94,7 +91,7 @@ class _Layer:
 
 
 class Cache:
-    """Keys and values of the tokens so far, for a batch of sequences of equal length."""
+    """Keys and values of the tokens so far for a batch of sequences of equal length."""
 
     def __init__(self, layers: int, rows: int, heads: int, length: int, width: int) -> None:
         self.keys = [np.empty((rows, heads, length, width), dtype=np.float32) for _ in range(layers)]
@@ -102,7 +99,7 @@ class Cache:
         self.length = 0
 
     def copy(self, rows: npt.NDArray[np.intp], length: int) -> Cache:
-        """A cache of copies of these rows, in this order, with room for `length` tokens."""
+        """Return a copy of these rows, in this order, with room for `length` tokens."""
         first = self.keys[0]
         new = Cache(len(self.keys), len(rows), first.shape[1], length, first.shape[3])
         new.length = self.length
@@ -112,7 +109,7 @@ class Cache:
         return new
 
     def move(self, source: int, target: int) -> None:
-        """A row takes the place of another."""
+        """Overwrite a row with another."""
         for array in (*self.keys, *self.values):
             array[target, :, : self.length] = array[source, :, : self.length]
 
@@ -130,12 +127,12 @@ def generate(
 ) -> list[list[int]]:
     """Continue each prompt until `end` or as many tokens as `luck` has columns.
 
-    `luck[row, step]` in [0, 1) decides each draw, so a sample depends on its own seed and not on its neighbours.
-    All prompts must have the same length. A continuation without `end` as its last token was cut off. `given_up` is asked
-    at every token whether anybody still waits.
+    `luck[row, step]` in [0, 1) decides each draw, so a sample depends on its own seed and not on its neighbours. All prompts
+    must have the same length. A continuation whose last token is not `end` was cut off. Generation stops when `given_up`,
+    called at every token, returns True.
     """
     steps = min(luck.shape[1], model.longest - len(prompts[0]))
-    # Samples of one puzzle share their prompt: it is read once and its cache copied.
+    # Samples of one puzzle share their prompt: it is processed once and its cache copied.
     distinct = list(dict.fromkeys(map(tuple, prompts)))
     place = {prompt: index for index, prompt in enumerate(distinct)}
     read = model.new_cache(len(distinct), len(prompts[0]))
@@ -149,7 +146,7 @@ def generate(
         chosen = choose(logits, luck[rows, step], temperature, top_k, top_p)
         for row, token in zip(rows.tolist(), chosen.tolist(), strict=True):
             written[row].append(token)
-        # A row that ends leaves at once, and the last one takes its place: nothing else has to move.
+        # A row that ends is replaced by the last one, so that no other row moves.
         left = len(rows)
         for ended in np.flatnonzero(chosen == end)[::-1].tolist():
             left -= 1
@@ -166,12 +163,12 @@ def generate(
 def choose(
     logits: Floats, luck: Floats, temperature: float, top_k: int | None = None, top_p: float | None = None
 ) -> Tokens:
-    """One token a row: the likeliest at temperature 0, else drawn from the (truncated) distribution by `luck`."""
+    """Return one token per row: the likeliest at temperature 0, else drawn from the (truncated) distribution by `luck`."""
     if temperature < COLDEST:
         likeliest: Tokens = logits.argmax(axis=1)
         return likeliest
     if top_k is not None and top_k < logits.shape[1]:
-        # Of the logits themselves: after the division two of them may no longer be told apart.
+        # By the logits themselves: after the division two of them may be equal.
         least = np.partition(logits, -top_k, axis=1)[:, -top_k, None]
         logits = np.where(logits >= least, logits, -np.inf)
     chances = logits - logits.max(axis=1, keepdims=True)
@@ -180,7 +177,7 @@ def choose(
     if top_p is not None:
         ranked = -np.sort(-chances, axis=1)
         total = np.cumsum(ranked, axis=1)
-        # The first token that reaches p still counts; everything less likely than it does not.
+        # The token that reaches p is still included.
         reached = (total < top_p * total[:, -1:]).sum(axis=1)
         least = ranked[np.arange(len(ranked)), reached][:, None]
         chances = np.where(chances >= least, chances, 0)
@@ -188,9 +185,9 @@ def choose(
 
 
 def _drawn(chances: Floats, luck: Floats) -> Tokens:
-    """The token in whose share of the sum of all chances `luck` lies."""
+    """Return the tokens that `luck` selects from the cumulative distribution."""
     rows = np.arange(len(chances))
-    # First the block of tokens, then the token in it: running sums over the whole vocabulary take five times as long.
+    # First the block, then the token in it: cumulative sums over the whole vocabulary take five times as long.
     blocks = np.add.reduceat(chances, np.arange(0, chances.shape[1], BLOCK), axis=1, dtype=np.float64)
     total = np.cumsum(blocks, axis=1)
     aim = luck.astype(np.float64) * total[:, -1]
@@ -201,14 +198,14 @@ def _drawn(chances: Floats, luck: Floats) -> Tokens:
         places < chances.shape[1], chances.take(rows[:, None] * chances.shape[1] + places, mode="clip"), 0
     )
     drawn = (np.cumsum(inside, axis=1, dtype=np.float64) <= aim[:, None]).sum(axis=1)
-    # Rounding may leave the draw after the last token of the block that has a chance at all.
+    # Rounding may move the draw past the last possible token of the block.
     last = BLOCK - 1 - (inside[:, ::-1] > 0).argmax(axis=1)
     tokens: Tokens = block * BLOCK + np.minimum(drawn, last)
     return tokens
 
 
 def _attend(query: Floats, keys: Floats, values: Floats) -> Floats:
-    """Causal attention of the new tokens over everything before them. Queries are scaled already."""
+    """Return causal attention of the new tokens over everything before them. Queries are already scaled."""
     new, length = query.shape[2], keys.shape[2]
     scores = _rows_by_matrices(keys, query) if new == 1 else query @ keys.transpose(0, 1, 3, 2)
     if new > 1:
@@ -221,7 +218,7 @@ def _attend(query: Floats, keys: Floats, values: Floats) -> Floats:
 
 
 def _rows_by_matrices(keys: Floats, query: Floats) -> Floats:
-    """The product of one row a matrix: numpy 2.2 has a function that takes a fifth less time for it."""
+    """Multiply each matrix by one row. The function of numpy 2.2 takes a fifth less time."""
     if hasattr(np, "matvec"):
         product: Floats = np.matvec(keys, query[:, :, 0])[:, :, None]
         return product
@@ -236,7 +233,7 @@ def _matrices_by_rows(weights: Floats, values: Floats) -> Floats:
 
 
 def _rms_norm(x: Floats, epsilon: float) -> Floats:
-    """Without the norm's weights: those are in the matrix that follows."""
+    """Apply the norm without its weights, which are part of the next matrix."""
     squares = np.einsum("ij,ij->i", x, x)[:, None]
     normed: Floats = x / np.sqrt(squares / np.float32(x.shape[1]) + np.float32(epsilon))
     return normed

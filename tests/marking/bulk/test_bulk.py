@@ -44,7 +44,7 @@ def test_marking_when_the_source_is_lines_or_parquet_or_a_folder_then_same_marks
 def test_marking_when_the_source_is_a_folder_then_all_its_files(tmp_path):
     write_parquet(tmp_path / "in" / "a.parquet", puzzles(120))
     write_lines(tmp_path / "in" / "deep" / "b.jsonl", puzzles(60))
-    done = mark_in_bulk(tmp_path / "in", "countdown", tmp_path / "out", workers=2)
+    done = mark_in_bulk(tmp_path / "in", "countdown", tmp_path / "out", workers=1)
     assert done.outcome.marks == 180
     assert sum(done.score.verdicts.values()) == 180
 
@@ -75,13 +75,12 @@ def test_marking_when_nothing_can_be_marked_then_says_so(tmp_path):
         mark_in_bulk(unknown, "math", tmp_path / "unknown", benchmark=str(sums))
 
 
-@pytest.mark.parametrize("workers", [1, 2])
-def test_marking_when_the_protocol_fits_no_gold_then_its_own_sentence(tmp_path, workers):
+def test_marking_when_the_protocol_fits_no_gold_then_its_own_sentence(tmp_path):
     file = write_parquet(tmp_path / "big.parquet", puzzles(300))
     with pytest.raises(
         DataError, match=r"^no row of \S+ can be marked; the first: big.parquet:0: protocol 'math' judge"
     ):
-        mark_in_bulk(file, "math", tmp_path / "out", workers=workers)
+        mark_in_bulk(file, "math", tmp_path / "out", workers=1)
 
 
 def test_marking_when_there_are_many_responses_then_their_counting_is_told(tmp_path, monkeypatch):

@@ -25,8 +25,6 @@ TAIL = 400  # characters kept from the end of a differing response, which usuall
 
 
 class Score(msgspec.Struct, frozen=True, kw_only=True):
-    """The score under one protocol."""
-
     protocol: str  # "name@version"
     score: float | None  # mean over problems of the share of correct responses; null if nothing could be scored
     low: float | None
@@ -36,8 +34,6 @@ class Score(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Difference(msgspec.Struct, frozen=True, kw_only=True):
-    """One response on which the protocols do not agree."""
-
     problem: str
     sample: int
     gold: Gold
@@ -76,14 +72,12 @@ def applicable_protocols(gold: Gold) -> list[str]:
 
 
 def _installed(gold: Gold) -> list[Protocol]:
-    """Return every installed protocol for puzzles, or every one for answers."""
     puzzle = isinstance(gold, CountdownGold)
     rules = [get_protocol(name) for name in protocol_names()]
     return [rule for rule in rules if (rule.gold == "countdown") == puzzle and rule.available()]
 
 
 def _reads(rule: Protocol, gold: Gold) -> bool:
-    """True if a gold is of the kind that a protocol judges against."""
     from markscheme.marking.protocols._numeric import gold_number
 
     return rule.gold != "number" or (isinstance(gold, str) and gold_number(gold) is not None)
@@ -128,7 +122,6 @@ class _AuditCounts:
         self.responses = self.errors = 0
 
     def note_unread(self, problem: Problem) -> None:
-        """Remember the protocols that cannot read the gold of a new problem."""
         for rule in self.rules:
             if not _reads(rule, problem.gold):
                 self.unread.setdefault(rule.name, {})[problem.key] = problem.gold
@@ -152,7 +145,6 @@ class _AuditCounts:
             kept.append(Difference.of(response, problem, marks))
 
     def audit(self, benchmark: str) -> Audit:
-        """Return the comparison of the protocols that can read every gold."""
         rules = [rule for rule in self.rules if rule.name not in self.unread]
         names = [rule.name for rule in rules]
         patterns, examples = _among(names, self.patterns, self.examples, self.keep)

@@ -159,8 +159,6 @@ def _input(file: Path, source: Path) -> Input:
 
 
 class Marked(msgspec.Struct, frozen=True):
-    """The result under one protocol."""
-
     score: Score
     outcome: ShardOutcome
     folder: str  # empty if no marks are kept

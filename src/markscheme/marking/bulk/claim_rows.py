@@ -147,7 +147,6 @@ class StoredRows:
         return False if compared else None
 
     def _value(self, expression: Expression | None, row: Row) -> Any:
-        """Evaluate an expression; `None` if the row does not have the field."""
         try:
             return self._open.read(expression)(row) if expression else None
         except MissingFieldError:
@@ -224,7 +223,6 @@ def _elements(file: Path, watch: Watch) -> Iterator[Any]:
 
 
 def _below(value: Any, steps: list[str], file: Path) -> Iterator[Row]:
-    """Yield the rows at a path."""
     if steps and steps[0] == "*":
         named = value.items() if isinstance(value, dict) else enumerate(_listed(value))
         for key, inner in named:
@@ -278,7 +276,6 @@ def _listed(value: Any) -> list[Any]:
 
 
 def _each(value: Any, count: int) -> list[Any]:
-    """Return one value for each sample."""
     values = value if isinstance(value, list) else [value] * count
     if len(values) != count:
         raise ValueError(f"there are {count} samples and {len(values)} verdicts, answers or scores")

@@ -48,8 +48,6 @@ class Columns(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
 
 
 class Golds(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Golds in a separate file."""
-
     files: str
     by: Literal["id", "statement"] = "id"
     id: Expression = Columns().id
@@ -58,8 +56,6 @@ class Golds(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
 
 
 class Entry(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """One row of the published table."""
-
     published: str  # as printed, in quotes, since its last digit counts; `348/1000` is a count
     name: str = ""
     files: str | tuple[str, ...]  # patterns below the root; each file holds one or more samples of every problem
@@ -120,7 +116,6 @@ def _entry(common: dict[str, Any], row: dict[str, Any], number: int) -> Entry:
 
 
 def _names(table: str) -> tuple[str, ...]:
-    """The keys that a table of the file may have."""
     tables: dict[str, type[msgspec.Struct]] = {"fields": Columns, "log.*": Between, "golds": Golds}
     known = tables.get(table.removeprefix("rows."), Entry)
     more = ("title", "source", "repository", "rows") if known is Entry else ()
@@ -166,7 +161,6 @@ def target(entry: Entry) -> tuple[Fraction, Fraction]:
 
 
 def named(claim: Claim, wanted: str | None) -> Claim:
-    """Return the claim with only the row of that name."""
     if wanted is None:
         return claim
     found = tuple(entry for entry in claim.rows if entry.name == wanted)

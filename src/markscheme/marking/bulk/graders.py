@@ -35,8 +35,6 @@ OPINIONS = "opinions.jsonl"  # a judge's marks of a file's responses, by `conten
 
 
 class Labelled(NamedTuple):
-    """A response and its label."""
-
     response: Response
     problem: Problem
     right: bool
@@ -59,8 +57,6 @@ class GraderErrors(msgspec.Struct, frozen=True):
 
 
 class Grader(msgspec.Struct, frozen=True, kw_only=True):
-    """One protocol or judge."""
-
     protocol: str
     responses: int  # those whose gold it can read, or that the judge was asked about
     undecided: int  # of these, `unmarkable`; a right one counts as a false negative
@@ -70,8 +66,6 @@ class Grader(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class GraderTable(msgspec.Struct, frozen=True, kw_only=True):
-    """Every grader on the same labelled responses."""
-
     source: str
     right: int
     wrong: int
@@ -80,12 +74,10 @@ class GraderTable(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def opinions_folder(file: Path) -> Path:
-    """Return the folder of the judges' marks, next to the labelled file."""
     return file.with_name(f"{file.name}.judges")
 
 
 def content_key(problem: Problem, text: str) -> str:
-    """Return a digest of the problem and the judged text."""
     return hashlib.sha256(msgspec.json.encode([problem.key, text])).hexdigest()
 
 
@@ -113,7 +105,6 @@ def labelled_file(file: Path) -> Iterator[Labelled | None]:
 
 
 def _opinions(labelled: Path) -> dict[str, dict[str, Verdict]]:
-    """Return the verdicts of `markscheme judge FILE`, by content and judge."""
     opinions: dict[str, dict[str, Verdict]] = {}
     for file in sorted(opinions_folder(labelled).glob(f"*/{OPINIONS}")):
         for line in file.read_bytes().splitlines():
@@ -198,8 +189,6 @@ def grade_graders(
 
 
 class _Graded(NamedTuple):
-    """One grader's verdict on one response."""
-
     gold: str  # its kind
     form: str  # how the answer was stated
     right: bool

@@ -109,8 +109,6 @@ class Matcher:
 
 
 class _Finder:
-    """Look up a problem by any name that a line may use."""
-
     def __init__(self, problems: Sequence[Problem]) -> None:
         self._problems = problems
         bare = [squeezed(without_choices(problem.statement)) for problem in problems]

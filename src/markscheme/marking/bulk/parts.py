@@ -31,8 +31,6 @@ _METADATA = b"markscheme"
 
 
 class ShardOutcome(msgspec.Struct, frozen=True, tag="Outcome"):
-    """The counts of one shard, or of all of them."""
-
     marks: int = 0
     unmatched: int = 0  # rows that answer no problem of the benchmark
     unusable: int = 0  # rows without an output or a gold answer, or that cannot be read
@@ -50,8 +48,6 @@ class ShardOutcome(msgspec.Struct, frozen=True, tag="Outcome"):
 
 
 class PartMark(msgspec.Struct, frozen=True):
-    """A mark as stored in a part."""
-
     position: int  # row number in Parquet, byte offset in JSON lines
     problem_id: str
     key: str
@@ -80,7 +76,6 @@ def outcome_of(file: Path) -> ShardOutcome | None:
 
 
 def _sidecar(file: Path) -> Path:
-    """The outcome of a part of JSON lines, which has no footer."""
     return file.with_name(f".{file.stem}.json")
 
 
@@ -125,7 +120,6 @@ class MarksPart:
             self._write()
 
     def finish(self, outcome: ShardOutcome) -> None:
-        """Complete the file and rename it."""
         self._write()
         try:
             if self._file.suffix == ".jsonl":

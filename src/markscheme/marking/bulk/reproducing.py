@@ -40,8 +40,6 @@ AGAINST = {
 
 
 class Figure(msgspec.Struct, frozen=True, kw_only=True):
-    """The figure by one verdict."""
-
     by: str  # "stored", or "name@version"
     value: float
     right: float  # number of correct samples, or of problems if each has one value
@@ -264,7 +262,6 @@ def _value(figure: str, group: Sequence[_Sample], name: str) -> Fraction:
 
 
 def _held_against(name: str, stored: dict[str, Problem]) -> Iterator[str]:
-    """Yield remarks on problems of the benchmark that no row answers, and on golds that are not the official ones."""
     from markscheme.benchmarks import benchmark
 
     try:

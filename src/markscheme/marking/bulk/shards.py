@@ -44,8 +44,6 @@ Row = dict[str, Any] | str  # the row, or why it cannot be read
 
 
 class Shard(msgspec.Struct, frozen=True):
-    """A range of rows (Parquet) or bytes (JSON lines) of one file."""
-
     file: str
     start: int
     end: int
@@ -95,7 +93,6 @@ def _unreadable(error: OSError) -> NoReturn:
 
 
 def shards_of(file: Path) -> Iterator[Shard]:
-    """Cut a file into shards of about equal work."""
     if file.suffix == ".parquet":
         cuts = _cuts_of_parquet(file)
     else:
@@ -104,7 +101,6 @@ def shards_of(file: Path) -> Iterator[Shard]:
 
 
 def _cuts_of_parquet(file: Path) -> list[int]:
-    """Join small row groups and cut large ones."""
     try:
         about = arrow("pyarrow.parquet").read_metadata(file)
     except (OSError, ValueError) as error:  # pyarrow's errors are ValueErrors
@@ -136,7 +132,6 @@ def rows_of(shard: Shard) -> Iterator[tuple[int, Row]]:
 
 
 def _json_rows(shard: Shard) -> Iterator[tuple[int, Row]]:
-    """Yield the lines that begin in the range."""
     decoder = msgspec.json.Decoder(dict[str, Any])
     with Path(shard.file).open("rb") as lines:
         if shard.start:
@@ -225,7 +220,6 @@ def _batch_size(group: Any) -> int:
 
 
 def _converted(batch: Any) -> Iterator[Row]:
-    """Convert a batch to Python objects, a slice at a time."""
     step = max(1, batch.num_rows * SLICE_BYTES // max(1, batch.nbytes))
     for piece in (batch.slice(start, step) for start in range(0, batch.num_rows, step)):
         try:

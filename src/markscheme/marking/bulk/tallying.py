@@ -54,7 +54,6 @@ def tally_parts(parts: Sequence[Path], responses: int) -> tuple[Counts, npt.NDAr
 
 
 def _whole_problems(parts: Sequence[Path], responses: int) -> Iterator[Rows]:
-    """Yield the rows of all parts in pieces that hold whole problems."""
     pieces = min(MOST_FILES, -(-responses // AT_ONCE))
     if pieces <= 1:
         yield np.concatenate([_rows(part) for part in parts]) if parts else np.empty(0, _ROW)
@@ -75,7 +74,6 @@ def _whole_problems(parts: Sequence[Path], responses: int) -> Iterator[Rows]:
 
 
 def _rows(part: Path) -> Rows:
-    """Return one row for each problem and verdict in a part."""
     try:
         counted = _counted_lines(part) if part.suffix == ".jsonl" else _counted_columns(part)
     except (OSError, ValueError) as error:  # pyarrow's errors are ValueErrors, and so are msgspec's

@@ -38,8 +38,6 @@ class Golds(msgspec.Struct, frozen=True):
 
 
 class Job(msgspec.Struct, frozen=True):
-    """A shard to mark, the file for its marks, and how to mark it. All paths are absolute."""
-
     shard: Shard
     out: str
     protocol: str  # "name@version"
@@ -54,7 +52,6 @@ class ShardFailure(msgspec.Struct, frozen=True, tag="Failure"):
     why: str
 
     def raised(self, more: str = "") -> errors.MarkschemeError:
-        """Return the error as if it had happened in this process."""
         error: errors.MarkschemeError = getattr(errors, self.kind)(self.why.rstrip(".") + more if more else self.why)
         return error
 

@@ -1,15 +1,14 @@
-"""Whether two answers are the same mathematics: `equal` says yes or no, `compare` also says why, or that it cannot say.
+"""Decide whether two answers are the same mathematics: `equal` returns a bool, `compare` also the reason, or "undecided".
 
-An answer goes from text to meaning in `read/`, meanings are compared in `rules/`, and both use the exact
-arithmetic of `algebra/`, which knows neither. `comparing` puts them together; what none of them can decide goes to
-sympy in a worker process (`proofs`).
+`read/` turns text into values, `rules/` compares them, and both use the exact arithmetic of `algebra/`. `comparing`
+combines them. What exact arithmetic cannot decide goes to sympy in a worker process (`proofs`).
 
 | a new …                            | goes to                                                                        |
 |------------------------------------|--------------------------------------------------------------------------------|
-| spelling of a character or sign    | `read/cleaning.py`, one entry of a table                                       |
-| command, function or constant      | `read/vocabulary.py`, one entry; its value in `algebra/functions.py`           |
+| spelling of a character or sign    | `read/characters.toml`, or a pattern in `read/cleaning.py`                     |
+| command, function or constant      | `read/vocabulary.toml`; its value in `algebra/functions.py`                    |
 | answer in words, time, choice      | `read/phrases.py`                                                              |
-| unit                               | `units.py`, one row                                                            |
+| unit                               | `units.toml`                                                                   |
 | notation for lists, sets, matrices | `read/parsing.py`; for equations and inequalities `read/relations.py`          |
 | kind of answer                     | `kinds.py`, and its row in the table of `rules/rulebook.py`                    |
 | rule of equality                   | `rules/scalars.py`, `lists.py` or `equations.py`, and its row in that table    |

@@ -1,4 +1,4 @@
-"""The public comparison of two answers. Decides or says that it cannot; never guesses, raises or hangs."""
+"""The public comparison of two answers. It never guesses, raises or hangs; it may say that it cannot decide."""
 
 from __future__ import annotations
 
@@ -23,13 +23,16 @@ from markscheme.marking.equality.read.wording import words_of
 from markscheme.marking.equality.rules.rulebook import Comparator
 from markscheme.marking.equality.units import read_unit, with_unit_set_apart
 
-# What settled it: the same text, exact arithmetic, a numerical difference, computer algebra, or nothing.
+# How it was decided: the same text, exact arithmetic, a numerical difference, computer algebra, or not at all.
 Method = Literal["string", "exact", "numeric", "symbolic", "none"]
 _WHOLE: Final = re.compile(r"\s*[-+]?[0-9]{1,1000}\s*")
 _SPACES: Final = re.compile(r"(?<!\d)\s+|\s+(?!\d)")
 _RANGE: Final = re.compile(
     r"(\d{1,20}(?:\.\d{1,20})?)[\s$\\%]{0,5}[-–][\s$\\]{0,5}(\d{1,20}(?:\.\d{1,20})?)(?:[^\d.-][^\d-]{0,40})?"
 )
+_CALCULATION: Final = re.compile(r"[\s$(]{0,9}\d[\d\s.()*/×÷·+−-]{0,200}=[\s\d.$−-]{1,40}")
+_NUMBER: Final = re.compile(r"\d+(?:\.\d+)?")
+_TITLED: Final = re.compile(r"(?:Mrs?|Ms|Dr|St|Prof)\.(?:\s[A-Z][\w'’-]*)+")  # `Mr. Park` is a name, not a product
 _UNWORKED: Final = re.compile(r"\\(?:sum|prod|i*nt|lim|frac\{d\}\{d)(?![a-z])")
 PROOFS: Final = "markscheme.marking.equality.proofs:decide"
 _TOO_BIG: Final = "too large to work out"
@@ -40,7 +43,7 @@ _LONGEST_LAYOUT: Final = 5000
 
 
 class AnswerComparison(msgspec.Struct, frozen=True):
-    """The result of comparing an answer with a gold. `equal` is `None` when it could not be decided."""
+    """The result of comparing an answer with a gold. `equal` is `None` if undecided."""
 
     equal: bool | None
     why: str
@@ -55,14 +58,12 @@ _EQUAL: Final = AnswerComparison(True, "equal", method="exact")
 
 
 class _Reading(msgspec.Struct, frozen=True):
-    """A read answer, or the reason why it could not be read."""
-
     answer: ParsedAnswer | None
     problem: str = ""
 
 
-# CPU seconds of symbolic work: what sympy has not proven by then, it seldom proves at all. With a new worker after
-# it, the worst answer costs less than half a second.
+# CPU seconds of symbolic work: what sympy has not proven by then, it seldom proves at all. With the worker that replaces
+# a killed one, the worst answer costs less than half a second.
 TIME_LIMIT: Final = 0.4
 
 
@@ -75,12 +76,11 @@ def compare(
     choices: Mapping[str, str] | None = None,
     time_limit: float = TIME_LIMIT,
 ) -> AnswerComparison:
-    """Whether an extracted answer earns the mark for a gold answer.
+    """Compare an extracted answer with a gold answer.
 
-    What the problem says may be given: `places`, the decimal places where it asks for rounding (without it a decimal
-    equals only what it is exactly); `unit`, in which it asks for the answer, so that $0.25 is 25 where cents are asked
-    for; `choices`, from letter to text: a letter then equals its text. `time_limit` bounds the symbolic work in
-    seconds.
+    `places` is the number of decimals if the problem asks for rounding; without it a decimal equals only its exact value.
+    `unit` is the unit that the problem asks for: $0.25 is 25 if it asks for cents. `choices` maps letters to texts, so that
+    a letter equals its text. `time_limit` bounds the symbolic work in seconds.
     """
     if answer == gold:
         return _SAME_TEXT
@@ -90,12 +90,12 @@ def compare(
         if unit and _in_unit(answer, gold, unit):
             return AnswerComparison(True, "equal", ("unit converted",), "exact")
         return _compare(answer, gold, places, time_limit)
-    except Exception as problem:  # noqa: BLE001 - a bug here must cost one mark, flagged, and not a night's run
+    except Exception as problem:  # noqa: BLE001 - a bug here must cost one flagged mark and not a night's run
         return AnswerComparison(None, f"internal error: {type(problem).__name__}: {problem}"[:300])
 
 
 def _by_choice(answer: str, gold: str, choices: Mapping[str, str], time_limit: float) -> AnswerComparison | None:
-    """The verdict where one side is the letter of a choice; None where neither is."""
+    """Compare if at least one side is the letter of a choice; None if neither is."""
     left, right = _letter(answer, choices), _letter(gold, choices)
     if left and right:
         return AnswerComparison(left == right, "the same choice" if left == right else "another choice", method="exact")
@@ -107,7 +107,6 @@ def _by_choice(answer: str, gold: str, choices: Mapping[str, str], time_limit: f
 
 
 def _letter(text: str, choices: Mapping[str, str]) -> str:
-    """The letter of the choice that a text names, or an empty text."""
     parsed = _read(text).answer
     letter = parsed.letter if isinstance(parsed, Choice) else ""
     if isinstance(parsed, Scalar) and parsed.unit is None:
@@ -116,7 +115,7 @@ def _letter(text: str, choices: Mapping[str, str]) -> str:
 
 
 def _in_unit(answer: str, gold: str, unit: str) -> bool:
-    """Whether an amount equals a number of the asked unit: $0.25 is 25 cents."""
+    """True if an amount equals a number of the asked unit: $0.25 is 25 cents."""
     left, right, asked = _read(answer).answer, _read(gold).answer, read_unit(unit)
     if not isinstance(left, Scalar) or not isinstance(right, Scalar) or left.unit is None or right.unit is not None:
         return False
@@ -126,7 +125,6 @@ def _in_unit(answer: str, gold: str, unit: str) -> bool:
 
 
 def _compare(answer: str, gold: str, places: int | None, time_limit: float) -> AnswerComparison:
-    """Compare through a cache: samples of a problem often give the same answer."""
     known = _compared.get((answer, gold, places))
     if known is not None:
         return known
@@ -170,9 +168,9 @@ def _decide(answer: str, gold: str, places: int | None, time_limit: float) -> An
 
 
 def _prove(answer: str, gold: str, flags: tuple[str, ...], time_limit: float) -> AnswerComparison:
-    """The last resort: sympy in a worker process, asked whether values that agree numerically are really equal.
+    """Ask sympy in a worker process whether values that agree numerically are equal.
 
-    It reads both texts again: about 1 ms of the 30 ms and more that sympy takes, and nothing has to travel but text.
+    The worker parses both texts again, which takes 1 of the 30 ms or more that sympy needs, so that only text is sent.
     """
     from markscheme.marking.sandbox import default_pool
 
@@ -185,7 +183,7 @@ def _prove(answer: str, gold: str, flags: tuple[str, ...], time_limit: float) ->
 
 
 def equal(a: str | float, b: str | float) -> bool:
-    """Whether two answers are the same mathematics, either of them being the gold. Undecided is `False`."""
+    """True if two answers are the same mathematics, whichever of them is the gold. Undecided counts as `False`."""
     for answer in (a, b):
         if not isinstance(answer, str | Number):
             raise UsageError(f"equal compares texts and numbers, not a {type(answer).__name__}")
@@ -194,21 +192,21 @@ def equal(a: str | float, b: str | float) -> bool:
 
 
 def canonical_key(answer: str) -> str | None:
-    """A hashable key; equal keys mean equal answers. `None` where the fast paths have no canonical form."""
+    """Return a hashable key. Equal keys mean equal answers; `None` means that there is no cheap canonical form."""
     try:
         parsed = _read(answer).answer
-    except Exception:  # noqa: BLE001 - as in `compare`: no key is always a right answer
+    except Exception:  # noqa: BLE001 - as in `compare`: None is always a correct answer
         return None
     return None if parsed is None else key(parsed)
 
 
 def _same_but_for_spaces(answer: str, gold: str) -> bool:
-    """Whether white space alone tells two texts apart, none of it between digits."""
+    """True if two texts differ only in white space that is not between digits."""
     return "".join(answer.split()) == "".join(gold.split()) and _SPACES.sub("", answer) == _SPACES.sub("", gold)
 
 
 def _other_range(answer: str, gold: str) -> bool:
-    """Whether both texts are ranges, 0.6 - 0.8 and 0.0 - 0.2, with other ends: as differences they would be equal."""
+    """True if both texts are ranges with different ends: 0.6 - 0.8 and 0.0 - 0.2 would be equal as differences."""
     if "-" not in answer and "–" not in answer:
         return False
     ranges = [m for text in (answer, gold) if (m := _RANGE.fullmatch(text.strip(" $\\")))]
@@ -217,20 +215,15 @@ def _other_range(answer: str, gold: str) -> bool:
 
 
 def _other_calculation(answer: str, gold: str) -> bool:
-    """Whether both texts are calculations with their result, `12 * 2 - 22 = 2`, out of other numbers: the result alone is not
-    what such a gold asks for."""
+    """True if both texts are calculations with a result, `12 * 2 - 22 = 2`, from different numbers."""
     if "=" not in gold or not (_CALCULATION.fullmatch(gold) and _CALCULATION.fullmatch(answer)):
         return False
     numbers = [sorted(map(Fraction, _NUMBER.findall(text))) for text in (answer, gold)]
     return len(numbers[1]) > 2 and numbers[0] != numbers[1]  # `8 = 8.0` calculates nothing
 
 
-_CALCULATION: Final = re.compile(r"[\s$(]{0,9}\d[\d\s.()*/×÷·+−-]{0,200}=[\s\d.$−-]{1,40}")
-_NUMBER: Final = re.compile(r"\d+(?:\.\d+)?")
-
-
 def _same_tokens(answer: str, gold: str) -> bool:
-    """Whether two texts differ only in layout, for answers that cannot be parsed."""
+    """True if two texts that cannot be parsed differ only in layout."""
     texts = [clean(text) for text in (answer, gold) if len(text) <= _LONGEST_LAYOUT]
     if len(texts) < 2 or max(map(len, texts)) > _LONGEST_LAYOUT:
         return False
@@ -238,7 +231,7 @@ def _same_tokens(answer: str, gold: str) -> bool:
 
 
 def _layout(text: str) -> list[str]:
-    """The tokens of a cleaned text with all braces in place, where they match."""
+    """Return the tokens of a cleaned text, with all optional braces if the braces match."""
     tokens = scan(text)
     try:
         return [t.text for t in flat(tree(tokens))]
@@ -257,10 +250,6 @@ def _same(comparator: Comparator, a: ParsedAnswer, b: ParsedAnswer) -> bool | No
         return False
 
 
-# `Mr. Park`: a name, though short ones look like products.
-_TITLED: Final = re.compile(r"(?:Mrs?|Ms|Dr|St|Prof)\.(?:\s[A-Z][\w'’-]*)+")
-
-
 def _unread(answer: str, gold: str, left: _Reading, right: _Reading) -> AnswerComparison:
     if _same_tokens(answer, gold) or _same_but_for_spaces(answer, gold):
         return _SAME_TEXT
@@ -275,9 +264,9 @@ def _unread(answer: str, gold: str, left: _Reading, right: _Reading) -> AnswerCo
 
 
 class _Meaning(NamedTuple):
-    """A second meaning of the same text: how it reads then, and what a text must hold for it to be worth a look."""
+    """A second meaning of the same text."""
 
-    sign: str
+    sign: str  # only texts with this sign are rewritten
     rewrite: Callable[[str], str]
     sides: Literal["either", "answer", "both"] = "either"
     flag: str = ""
@@ -296,9 +285,9 @@ _IMAGINARY: Final = re.compile(r"(?<!\\)(?<![A-Za-z]{2})[Ij](?![A-Za-z]{2})")
 
 
 def _point_for_comma(text: str) -> str:
-    """`0,5`, `1.234,56` and `1.234.567` as most of Europe writes them.
+    """Rewrite `0,5`, `1.234,56` and `1.234.567`, as most of Europe writes them, with a decimal point.
 
-    `1,234` is left alone, for it is rather 1234, and so is `-3,0`, which is rather two solutions.
+    `1,234` is more likely 1234, and `-3,0` two solutions, so they stay.
     """
     m = _DECIMAL_COMMA.fullmatch(text.strip()) if len(text) < 100 else None
     if m is None or (m["groups"] is None and (m["part"] == "0" or (len(m["part"]) == 3 and m["whole"] != "0"))):
@@ -318,14 +307,14 @@ _MEANINGS: Final = (
     _Meaning(".", _point_for_comma, flag="decimal comma"),
     _Meaning("_", lambda text: _LETTERED_BASE.sub("", text), "answer"),  # 1020_b, where the gold says just 1020
     _Meaning("C", lambda text: _CHOOSE.sub(r"\\binom{\1}{\2}", text) if len(text) < 300 else text),  # C(n, 2)
-    _Meaning("log", lambda text: _LOG.sub(r"\\lg ", text), "both"),  # of base e for some authors, of base 10 for others
+    _Meaning("log", lambda text: _LOG.sub(r"\\lg ", text), "both"),  # base e or base 10
     _Meaning("I", lambda text: _IMAGINARY.sub("i", text), "both"),  # as sympy writes it
     _Meaning("j", lambda text: _IMAGINARY.sub("i", text), "both"),  # as engineers do
 )
 
 
 def _second_meanings(answer: str, gold: str) -> Iterator[tuple[str, str, str]]:
-    """The answer and the gold with a second meaning of one of them or both, and what to flag."""
+    """Yield the answer and the gold with a second meaning of one or both of them, and the flag."""
     for sign, rewrite, sides, flag in _MEANINGS:
         left = rewrite(answer) if sign in answer else answer
         right = rewrite(gold) if sign in gold and sides != "answer" else gold
@@ -338,7 +327,7 @@ def _second_meanings(answer: str, gold: str) -> Iterator[tuple[str, str, str]]:
 
 
 def _by_second_meaning(answer: str, gold: str) -> AnswerComparison | None:
-    """Equal in either meaning is equal. A text too long to be remembered is read once: it has no second meaning of this kind."""
+    """Return the comparison if a second meaning makes the answers equal. Long texts are not cached and have none."""
     if max(len(answer), len(gold)) > _CACHED_LENGTH:
         return None
     for left, right, flag in _second_meanings(answer, gold):
@@ -350,7 +339,7 @@ def _by_second_meaning(answer: str, gold: str) -> AnswerComparison | None:
     return None
 
 
-_cache: Final[dict[str, _Reading]] = {}  # answers parsed before: golds and common answers recur
+_cache: Final[dict[str, _Reading]] = {}  # golds and common answers recur
 
 
 def _read(text: str) -> _Reading:

@@ -1,9 +1,10 @@
-"""What an answer can be, once read: plain records. `read` makes them, `rules` compares them; here is what all of them have."""
+"""The kinds of answer: plain records that `read` makes and `rules` compares."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import reduce
 from typing import Final
 
 from markscheme.marking.equality.algebra import real_sets as sets
@@ -15,34 +16,30 @@ from markscheme.marking.equality.units import Unit
 
 @dataclass(frozen=True, slots=True)
 class Scalar:
-    """One value, with the unit or percent sign after it."""
-
     value: Value
     unit: Unit | None = None
     percent: bool = False
-    letters: str = ""  # the plain letters it was written with, where they might be a word or a choice
+    letters: str = ""  # the plain letters it was written with, if they might be a word or a choice
 
 
 @dataclass(frozen=True, slots=True)
 class Text:
-    """Words, in lower case without punctuation."""
-
     words: str
-    subject: str = ""  # what they are said of, where that is named: Ann, of "Ann is taller"
+    subject: str = ""  # "Ann" in "Ann is taller"
 
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """A letter of a multiple-choice question, with the text after it."""
+    """A letter of a multiple-choice question with the text after it."""
 
     letter: str
     rest: str = ""
-    value: ParsedAnswer | None = None  # the text after the letter, where that is mathematics
+    value: ParsedAnswer | None = None  # the text after the letter, if it can be read
 
 
 @dataclass(frozen=True, slots=True)
 class Based:
-    """A number written in a base: its digits are the answer, not its value."""
+    """A number in a base. Its digits are the answer, not its value."""
 
     digits: str
     base: int
@@ -50,7 +47,7 @@ class Based:
 
 @dataclass(frozen=True, slots=True)
 class Clock:
-    """Numbers between colons: a time of day or a ratio, as the other side has it."""
+    """Numbers between colons: a time of day or a ratio."""
 
     parts: tuple[Fraction, ...]
     half: str = ""  # "am" or "pm"
@@ -58,7 +55,7 @@ class Clock:
 
 @dataclass(frozen=True, slots=True)
 class Sequence:
-    """Items in brackets: a point, a vector, or an interval of two ends."""
+    """Items in brackets: a point, a vector or an interval."""
 
     items: tuple[ParsedAnswer, ...]
     left: str
@@ -67,16 +64,16 @@ class Sequence:
 
 @dataclass(frozen=True, slots=True)
 class Collection:
-    """Items in no order: a set in braces, or a list of solutions."""
+    """Unordered items: a set in braces or a list of solutions."""
 
     items: tuple[ParsedAnswer, ...]
     braces: bool
-    joined: str = ","  # "or", "and" when a word joins them
+    joined: str = ","  # or the word between them: "or", "and"
 
 
 @dataclass(frozen=True, slots=True)
 class Relation:
-    """An equation or inequality. `left_name` says that the left side only names the right one: x = …, f(x) = …, Area = …"""
+    """An equation or inequality. `left_name` is set if the left side only names the right one: x = …, f(x) = …, Area = …"""
 
     operator: str
     left: ParsedAnswer
@@ -87,8 +84,6 @@ class Relation:
 
 @dataclass(frozen=True, slots=True)
 class Matrix:
-    """Rows of entries."""
-
     rows: tuple[tuple[ParsedAnswer, ...], ...]
 
 
@@ -107,9 +102,8 @@ _KINDS: Final[dict[type, tuple[str, str]]] = {
 
 
 def difference(answer: ParsedAnswer, gold: ParsedAnswer) -> str:
-    """Why two unequal answers are not equal, in one clause."""
     if isinstance(answer, Relation) and answer.operator == "=" and not isinstance(gold, Relation):
-        answer = answer.right  # x = 5 against 6: the value is what is wrong
+        answer = answer.right  # x = 5 against 6: the value is wrong
     (own, other), (expected, _) = _KINDS[type(answer)], _KINDS[type(gold)]
     return other if own == expected else f"{own}, not {expected}"
 
@@ -118,16 +112,11 @@ ParsedAnswer = Scalar | Text | Choice | Based | Clock | Sequence | Collection | 
 
 
 def as_set(answer: ParsedAnswer) -> RealSet:
-    """An answer as a set of real numbers: intervals, points, unions; raises `Unreadable` for anything else."""
+    """Convert an answer to a set of real numbers. Raises `Unreadable` if it is not one."""
     if isinstance(answer, RealSet):
         return answer
-    if (
-        isinstance(answer, Relation)
-        and answer.operator == "="
-        and answer.left_name
-        and isinstance(answer.right, Scalar)
-    ):
-        return RealSet(sets.points([_number(answer.right)]).pieces, answer.left_name)  # x < 0 or x = 1
+    if isinstance(answer, Relation) and answer.operator == "=" and answer.left_name:
+        return RealSet(as_set(Collection((answer.right,), True)).pieces, answer.left_name)  # x < 0 or x = 1
     if isinstance(answer, Sequence) and len(answer.items) == 2 and answer.left in "([" and answer.right in ")]":
         low, high = answer.items
         if isinstance(low, Scalar) and isinstance(high, Scalar):
@@ -143,17 +132,10 @@ def as_set(answer: ParsedAnswer) -> RealSet:
 
 
 def combine(parts: list[RealSet], joined: str) -> RealSet:
-    """Inequalities in one sentence: all of them hold, or any; a comma or "and" between disjoint ones means any."""
-    result = parts[0]
-    if joined != "or":
-        for p in parts[1:]:
-            result = sets.intersection(result, p)
-        if result.pieces:
-            return result
-        result = parts[0]
-    for p in parts[1:]:
-        result = sets.union(result, p)
-    return result
+    """Join the inequalities of one sentence. A comma or "and" means the intersection, or the union if that is empty."""
+    if joined != "or" and (both := reduce(sets.intersection, parts)).pieces:
+        return both
+    return reduce(sets.union, parts)
 
 
 def _number(scalar: Scalar) -> Value:
@@ -161,7 +143,7 @@ def _number(scalar: Scalar) -> Value:
 
 
 def key(answer: ParsedAnswer) -> str | None:
-    """A text that two answers share only if they are equal, or None where none is cheap to make."""
+    """Return a text that two answers share only if they are equal, or None if there is no cheap one."""
     if isinstance(answer, Scalar):
         return f"={form(answer.value)}|{answer.unit or ''}{'%' if answer.percent else ''}"
     if isinstance(answer, Text):

@@ -1,7 +1,4 @@
-"""The letters of every script: what a regular expression has to say so that a word is one piece.
-
-Thai and the scripts of India write vowels as signs on a letter, which `re` does not count as letters.
-"""
+"""Patterns for words in any script. Thai and the scripts of India write vowels as signs that `re` does not count as letters."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""Units after a number: what they measure and how they convert. An unknown word stays a word.
-
-Only what can be converted exactly is; `5 m` is `500 cm` and never `5 cm`.
-"""
+"""Units after a number: what they measure and how they convert, exactly. An unknown word stays a word."""
 
 from __future__ import annotations
 
@@ -15,14 +12,12 @@ from typing import Final, NamedTuple
 
 from markscheme.marking.equality.letters import WORD
 
-# Characters of a unit that are read: no unit is longer, and thousands of factors would multiply to millions of
-# digits.
-MAX_LENGTH: Final = 200
-ANY: Final = "any"  # the dimension of `units`: a length of which the problem does not say more
+MAX_LENGTH: Final = 200  # characters of a unit that are read: thousands of factors would multiply to millions of digits
+ANY: Final = "any"  # the dimension of `units`, an unspecified length
 
 
 class Unit(NamedTuple):
-    """`dimensions` maps base to exponent, sorted; `factor` converts into base units; `word` is set when unknown."""
+    """`dimensions` maps base to exponent, sorted; `factor` converts to base units; `word` is set if unknown."""
 
     dimensions: tuple[tuple[str, int], ...]
     factor: Fraction
@@ -51,7 +46,7 @@ _FILLERS: Final = "a an the of in and approximately about total long tall wide a
 
 @lru_cache(maxsize=1024)
 def read_unit(text: str) -> Unit | None:
-    """The unit that a text names, or None for an empty text. A text that starts with a known unit is that unit."""
+    """Return the unit that a text names, or None for an empty text. A text that starts with a known unit is that unit."""
     dimensions: dict[str, int] = {}
     factor = Fraction(1)
     sign, pending, known = 1, 1, False
@@ -94,14 +89,14 @@ def read_unit(text: str) -> Unit | None:
 
 @lru_cache(maxsize=4096)
 def unit_asked(statement: str) -> str:
-    """The unit in which a problem asks for its answer ("how many cents", "in minutes"), where it names just one."""
+    """Return the unit in which a problem asks for its answer ("how many cents", "in minutes") if it names only one."""
     names = {m[1].lower() for m in _ASKED.finditer(statement[:20_000])}
     known = [name for name in names if _lookup(name) is not None]
     return known[0] if len(known) == 1 else ""
 
 
 def _lookup(word: str) -> list[tuple[str, int, Fraction]] | None:
-    """(base, exponent, factor) of one unit word; capitals matter only where SI makes them."""
+    """Return (base, exponent, factor) of one unit word. Case matters only for SI symbols."""
     symbol = _SI.fullmatch(word)
     if symbol is not None:
         base, times, factor = _UNITS.get(symbol[2].lower(), (symbol[2].lower(), 1, Fraction(1)))
@@ -125,12 +120,12 @@ def _stem(word: str) -> str:
 
 
 def angle(unit: Unit) -> str | None:
-    """`deg` or `rad` for a plain angle."""
+    """Return `deg` or `rad` for a plain angle."""
     return unit.dimensions[0][0] if unit.dimensions in ((("deg", 1),), (("rad", 1),)) else None
 
 
 def compatible(a: Unit, b: Unit) -> bool:
-    """Whether amounts in these units can be compared: the same dimensions, or `units` on one side."""
+    """True if amounts in these units can be compared: the same dimensions, or `units` on one side."""
     if a.word or b.word:
         return bool(set(a.word.split()) & set(b.word.split()))
     if a.dimensions == b.dimensions or _price(a, b) or _price(b, a):
@@ -139,14 +134,12 @@ def compatible(a: Unit, b: Unit) -> bool:
 
 
 def _price(a: Unit, b: Unit) -> bool:
-    """Cents per ounce against cents: a price is given in the unit of money."""
     return b.dimensions in ((("usd", 1),), (("eur", 1),)) and b.dimensions[0] in a.dimensions and all(
         e < 0 for base, e in a.dimensions if (base, e) != b.dimensions[0]
     )  # fmt: skip
 
 
 def _generic(a: Unit, b: Unit) -> bool:
-    """`square units` against square inches."""
     return (
         len(a.dimensions) == len(b.dimensions) == 1
         and a.dimensions[0][0] == ANY
@@ -170,8 +163,10 @@ _NAMES: Final = {"T": "tesla", "F": "farad"}
 
 
 def with_unit_set_apart(text: str) -> str:
-    r"""An amount with its unit in plain letters, rewritten with the unit as text: `5.2 x 10^3 kJ/mol`, `3 m \mathrm{s^{-1}}`, `3 (cm)`.
-    Any other text comes back as it is: without a space `5m` is a product."""
+    r"""Rewrite an amount with a unit in plain letters so that the unit is text: `5.2 x 10^3 kJ/mol`, `3 m \mathrm{s^{-1}}`, `3 (cm)`.
+
+    Return any other text unchanged: without a space, `5m` is a product.
+    """
     head, equals, amount = text.rpartition("=")
     if amount[:1] not in "-+.0123456789 " or len(text) > 100:
         return text

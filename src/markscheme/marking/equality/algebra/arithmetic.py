@@ -1,4 +1,4 @@
-"""Arithmetic on exact values. What would grow too large raises `TooBig` before it is computed, what has no value `Undefined`."""
+"""Arithmetic on exact values. Raises `TooBig` before computing too large a value, and `Undefined` if there is no value."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from markscheme.marking.equality.algebra.exact import (
 
 
 def settle(terms: Terms, den: Terms | None, atoms: dict[str, Atom] | None) -> Value:
-    """The simplest form of terms/den: a plain number where there is nothing else."""
+    """Return the simplest form of terms/den: a plain number if possible."""
     if not terms:
         return 0
     if den is not None:
@@ -42,11 +42,9 @@ def add(a: Value, b: Value) -> Value:
         return settle(_add_terms(x.terms, y.terms), None, atoms)
     if x.den == y.den:
         return settle(_add_terms(x.terms, y.terms), x.den, atoms)
-    # Over a common denominator; both products may bring atoms' squares back into play, hence through `mul`.
-    left = mul(Expr(x.terms, None, atoms), Expr(y.den or {(): 1}, None, atoms))
-    right = mul(Expr(y.terms, None, atoms), Expr(x.den or {(): 1}, None, atoms))
-    below = mul(Expr(x.den or {(): 1}, None, atoms), Expr(y.den or {(): 1}, None, atoms))
-    return div(add(left, right), below)
+    # Over a common denominator, through `mul` since both products may contain squares of atoms.
+    (a, c), (b, d) = ((Expr(v.terms, None, atoms), Expr(v.den or {(): 1}, None, atoms)) for v in (x, y))
+    return div(add(mul(a, d), mul(b, c)), mul(c, d))
 
 
 def neg(a: Value) -> Value:
@@ -100,7 +98,7 @@ def div(a: Value, b: Value) -> Value:
 
 
 def int_power(a: Value, n: int) -> Value:
-    """a ** n for an integer n, refused before it is computed when the result would be too large."""
+    """Return a ** n for an integer n. Raises `TooBig` before computing too large a result."""
     if n < 0:
         return div(1, int_power(a, -n))
     if n == 0:
@@ -128,7 +126,7 @@ def int_power(a: Value, n: int) -> Value:
 
 
 def same(a: Value, b: Value) -> bool:
-    """Whether a and b have the same canonical form; see `is_complete` for what a difference means."""
+    """True if a and b have the same canonical form; see `is_complete` for what a difference means."""
     if not isinstance(a, Expr):
         a, b = b, a
     if not isinstance(a, Expr):
@@ -161,7 +159,7 @@ def _add_terms(a: Terms, b: Terms) -> Terms:
 
 
 def _mul_terms(a: Terms, b: Terms, atoms: dict[str, Atom] | None, *, tidy: bool = False) -> Value:
-    """The product of two sums; `tidy` forces the rules of special generators also where one factor is 1."""
+    """Multiply two sums. `tidy` applies the rules of special generators even if one factor is 1."""
     spend(len(a) * len(b))
     result: Terms = {}
     extra: list[tuple[Terms, Value]] = []
@@ -234,7 +232,7 @@ def _tidy(mono: Mono, c: Number, atoms: dict[str, Atom] | None) -> tuple[Mono, N
 
 
 def _split_prime(p: int, e: Number) -> tuple[Number, Number]:
-    """p**e as p**(0 ≤ left < 1) times a rational; a power too large to write out stays whole."""
+    """Return p**e as p**(0 ≤ left < 1) times a rational; a power too large to write out stays as it is."""
     whole = e.numerator // e.denominator
     if abs(whole) * p.bit_length() > MAX_BITS // 2:
         return e, 1
@@ -244,7 +242,7 @@ def _split_prime(p: int, e: Number) -> tuple[Number, Number]:
 
 
 def _rationaliser(b: Expr) -> Value | None:
-    """A factor that frees a constant of square roots and i from one of them, or None."""
+    """Return a factor that removes one square root or i from a constant, or None."""
     chosen = ""
     for mono in b.terms:
         for g, e in mono:
@@ -258,7 +256,7 @@ def _rationaliser(b: Expr) -> Value | None:
 
 
 def _quotient(terms: Terms, den: Terms, atoms: dict[str, Atom] | None) -> Value:
-    """A quotient without a common monomial, the first coefficient below being 1. Sums are not divided: `same` need not."""
+    """Cancel common monomials and make the first coefficient below 1. Sums are not divided, since `same` cross-multiplies."""
     spend(len(terms) + len(den))
     common = common_powers((*terms, *den))
     top, below = _shifted(terms, common), _shifted(den, common)
@@ -272,7 +270,7 @@ def _quotient(terms: Terms, den: Terms, atoms: dict[str, Atom] | None) -> Value:
 
 
 def common_powers(monos: Iterable[Mono]) -> dict[str, Number]:
-    """The powers of variables that every monomial has."""
+    """Return the powers of variables that divide every monomial."""
     rows = [dict(mono) for mono in monos]
     names = {g for row in rows for g in row if g[0] not in "#$"}
     return {g: low for g in names if (low := min(row.get(g, 0) for row in rows))}
@@ -286,7 +284,7 @@ def _shifted(terms: Terms, by: dict[str, Number]) -> Terms:
 
 
 def _unfold(inner: Atom, e: Number) -> tuple[Number, Value] | None:
-    """An atom's power as (exponent that stays, factor beside it), or None where no rule applies."""
+    """Return an atom's power as (remaining exponent, factor), or None if no rule applies."""
     step = {"root": 1, "abs": 2}.get(inner.kind, 0)
     whole = e.numerator // e.denominator // step * step if step else 0
     return (e - whole, int_power(inner.args[0], whole)) if whole else None

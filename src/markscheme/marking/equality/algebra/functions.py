@@ -1,7 +1,6 @@
-"""Functions of exact values. Special values are exact; what stays unevaluated becomes an atom.
+"""Functions of exact values. Special values are exact; a function that stays unevaluated becomes an atom.
 
-Identities between functions (sin² + cos², sums of angles, quotients of factorials) are not known here: values that agree
-numerically and have different forms go to sympy.
+Identities between functions (sin² + cos², sums of angles, quotients of factorials) are left to sympy.
 """
 
 from __future__ import annotations
@@ -38,7 +37,7 @@ MAX_BINOMIAL: Final = 6000
 
 
 def logarithm(a: Value) -> Value:
-    """The natural logarithm, one term for each prime and each factor."""
+    """Return the natural logarithm with one term for each prime and factor."""
     if not isinstance(a, Expr):
         if a <= 0:
             raise Undefined("the logarithm of a number that is not positive")
@@ -73,7 +72,7 @@ def log_base(base: Value, a: Value) -> Value:
 
 
 def _is_negative(a: Value) -> bool:
-    """Whether a value is written with a sign: of x - y and y - x just one is."""
+    """True if a value is written with a sign, which holds for exactly one of x - y and y - x."""
     return a.terms[min(a.terms)] < 0 if isinstance(a, Expr) else a < 0
 
 
@@ -151,7 +150,6 @@ def _special_cosines() -> dict[Fraction, Value]:
 
 
 def _cosine_of_turn(r: Number) -> Value:
-    """cos(rπ): the angle is brought into [0, π/2] first."""
     r = Fraction(r) % 2
     r = min(r, 2 - r)
     if r > HALF:
@@ -161,7 +159,7 @@ def _cosine_of_turn(r: Number) -> Value:
 
 
 def _turn(a: Value) -> Number | None:
-    """r where a is r·π, else None."""
+    """Return r if a is r·π, else None."""
     if not isinstance(a, Expr):
         return 0 if a == 0 else None
     return a.terms.get((("π", 1),)) if a.den is None and len(a.terms) == 1 else None
@@ -186,7 +184,6 @@ def _tangent(a: Value) -> Value:
 
 
 def _odd(kind: str, a: Value) -> Value:
-    """The atom of an odd function."""
     return neg(atom(kind, neg(a), complete=False)) if _is_negative(a) else atom(kind, a, complete=False)
 
 
@@ -198,7 +195,7 @@ def _special_angles() -> dict[str, dict[str, Fraction]]:
 
 
 def _inverse(kind: str, *, co: bool = False) -> Callable[[Value], Value]:
-    """arcsin or arctan; with `co` arccos or arccot, which are π/2 less that."""
+    """Return arcsin or arctan; with `co`, arccos or arccot, which are π/2 minus that."""
 
     def apply(a: Value) -> Value:
         known = _special_angles()[kind].get(form(a))
@@ -209,7 +206,6 @@ def _inverse(kind: str, *, co: bool = False) -> Callable[[Value], Value]:
 
 
 def of_several(kind: str, values: Sequence[Value]) -> Value:
-    """max, min, gcd or lcm."""
     numbers = [v for v in values if not isinstance(v, Expr)]
     if len(numbers) == len(values) and kind in ("max", "min"):
         return max(numbers) if kind == "max" else min(numbers)
@@ -224,7 +220,7 @@ def of_several(kind: str, values: Sequence[Value]) -> Value:
     return ordered[0] if len(ordered) == 1 else atom(kind, *ordered, complete=False)
 
 
-# Functions of one argument by the name the parser gives them.
+# Functions of one argument, by the parser's name.
 FUNCTIONS: Final[dict[str, Callable[[Value], Value]]] = {
     "sqrt": sqrt,
     "cbrt": lambda a: power(a, Fraction(1, 3)),
@@ -249,5 +245,5 @@ FUNCTIONS: Final[dict[str, Callable[[Value], Value]]] = {
     "ceil": lambda a: neg(floor(neg(a))),
     "factorial": factorial,
 }
-# Those whose argument may be in degrees.
+# Functions whose argument may be in degrees.
 TRIGONOMETRIC: Final = frozenset({"sin", "cos", "tan", "cot", "sec", "csc", "cis"})

@@ -14,14 +14,14 @@ from markscheme.marking.equality.algebra.real_sets import INFINITY, place
 
 
 def _power(base: float, exponent: float) -> float:
-    """As Python has it, but for the forms that have no limit; and of a negative base the sign would not be known."""
+    """Python's power without the forms that have no limit. A negative base has no known sign."""
     return math.nan if base < 0 or base == 1 or exponent == 0 else base**exponent
 
 
 def _extended(exact: Callable[[Value, Value], Value], limit: Callable[[float, float], float]) -> Callable[..., Value]:
     def operation(a: Value, b: Value) -> Value:
         if (variables(a) | variables(b)) != {"∞"}:
-            return exact(a, b)  # beside a variable, which may be negative, infinity stays as it is written
+            return exact(a, b)  # with a variable, which may be negative, infinity stays as it is
         try:
             left, right = place(a), place(b)
             found = limit(left, right)
@@ -37,5 +37,5 @@ def _extended(exact: Callable[[Value, Value], Value], limit: Callable[[float, fl
 
 
 _LIMITS: Final = {add: operator.add, sub: operator.sub, mul: operator.mul, div: operator.truediv, power: _power}
-# For an operation on values, the one that knows infinity.
+# The operation with infinity for each exact operation.
 WITH_INFINITY: Final = {exact: _extended(exact, limit) for exact, limit in _LIMITS.items()}

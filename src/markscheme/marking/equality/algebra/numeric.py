@@ -13,7 +13,7 @@ _CONSTANTS: Final = {"π": math.pi, "e": math.e, "#i": 1j}
 
 
 def approximate(value: Value, point: dict[str, complex] | None = None) -> complex | None:
-    """The value at a point, or None where it is undefined or out of range there."""
+    """Return the value at a point, or None if it is undefined or out of range there."""
     try:
         return _value(value, point or {}, 0)
     except (ArithmeticError, ValueError, KeyError, RecursionError, TypeError):
@@ -47,7 +47,7 @@ def _sum(terms: Terms, point: dict[str, complex], known: dict[str, complex]) -> 
         total += product
         size = max(size, abs(product))
     if abs(total) < size * 1e-9:
-        # What cancels to this degree carries no reliable digit; better no value than a wrong one.
+        # After such cancellation no digit is reliable.
         raise ArithmeticError
     return total
 
@@ -88,10 +88,7 @@ _FUNCTIONS: Final[dict[str, Callable[..., complex]]] = {
 
 
 def _points(names: set[str]) -> list[dict[str, complex]]:
-    """Fixed points for these variables, all positive, where roots and logarithms of answers live.
-
-    The last one is small, for the sake of large powers.
-    """
+    """Return fixed positive points, where roots and logarithms are defined. The last one is small, for large powers."""
 
     def point(step: float, shift: float, width: float) -> dict[str, complex]:
         places = (math.fmod((k + 2) * 0.7548776662466927 * step + 0.1234567, 1.0) for k in range(len(names)))
@@ -101,7 +98,7 @@ def _points(names: set[str]) -> list[dict[str, complex]]:
 
 
 def varies(value: Value, names: set[str]) -> bool | None:
-    """True when the value is another at another point, False when it is one number everywhere, None where it has none."""
+    """True if the value differs between points, False if it is constant, None if it has no value."""
     sizes = [size for point in _points(names) if (size := approximate(value, point)) is not None]
     if len(sizes) < 2:
         return None
@@ -109,7 +106,7 @@ def varies(value: Value, names: set[str]) -> bool | None:
 
 
 def differ(a: Value, b: Value, names: set[str]) -> bool | None:
-    """True when the values differ at some point, False when they agree at every one, None when none has a value."""
+    """True if the values differ at some point, False if they agree at every point, None if there is no value."""
     seen = False
     for point in _points(names):
         x, y = approximate(a, point), approximate(b, point)

@@ -1,7 +1,7 @@
 """Powers and roots of exact values: prime by prime for numbers, term by term in exponents.
 
-Roots follow school usage: an odd root of a negative number is real, √(x²) is |x|, and a fractional power of a product
-is the product of the powers. What needs more than that (nested roots, powers of sums) is left to sympy.
+Roots follow school usage: an odd root of a negative number is real, √(x²) is |x|, and a fractional power of a product is
+the product of the powers. Nested roots and powers of sums are left to sympy.
 """
 
 from __future__ import annotations
@@ -33,20 +33,19 @@ from markscheme.marking.equality.algebra.exact import (
 from markscheme.marking.equality.algebra.numeric import approximate
 
 MAX_FACTORED_BITS: Final = 4096
-MAX_DIVISOR: Final = 30_000  # up to here divisors are tried: some 3 ms
+MAX_DIVISOR: Final = 30_000  # of trial division: about 3 ms
 HALF: Final = Fraction(1, 2)
 
 
 def is_positive(g: str) -> bool:
-    """Whether a generator is never negative."""
     return g in ("π", "e") or (g[0] in "#$" and g != I_BASE and g.startswith(("#", "$pow", "$abs", "$root")))
 
 
 @lru_cache(maxsize=2048)
 def factor(n: int) -> tuple[tuple[int, int], ...]:
-    """The prime factors of n ≥ 1 with their exponents.
+    """Return the prime factors of n ≥ 1 with their exponents.
 
-    What has no divisor up to `MAX_DIVISOR`, or beyond 64 bits none up to 1,000, counts as prime.
+    A number without a divisor up to `MAX_DIVISOR` (1,000 above 64 bits) counts as prime.
     """
     exponents: dict[int, int] = {}
     divisor = 2
@@ -63,15 +62,14 @@ def factor(n: int) -> tuple[tuple[int, int], ...]:
 
 
 def prime_factors(n: Number) -> list[tuple[int, int]]:
-    """The primes of a positive number with their exponents, negative ones below."""
+    """Return the primes of a positive number with their exponents, which are negative in the denominator."""
     if max(n.numerator.bit_length(), n.denominator.bit_length()) > MAX_FACTORED_BITS:
         raise TooBig
-    spend(min(isqrt(n.numerator * n.denominator), MAX_DIVISOR) // 10)  # also for what is known: verdicts are repeatable
+    spend(min(isqrt(n.numerator * n.denominator), MAX_DIVISOR) // 10)  # also if cached, so that verdicts are repeatable
     return [*factor(n.numerator), *((p, -k) for p, k in factor(n.denominator))]
 
 
 def sqrt(a: Value) -> Value:
-    """The principal square root."""
     return power(a, HALF)
 
 
@@ -113,7 +111,6 @@ def _number_root(n: Number, q: Fraction) -> Value:
 
 
 def _negative_root(size: Value, q: Fraction) -> Value:
-    """(-size) ** q for a positive size."""
     if q.denominator % 2:
         return power(size, q) if q.numerator % 2 == 0 else neg(power(size, q))
     if q.denominator == 2:
@@ -122,12 +119,11 @@ def _negative_root(size: Value, q: Fraction) -> Value:
 
 
 def _prime_powers(n: Number, q: Number) -> Value:
-    """n ** q for n > 0, written over the primes of n."""
     return _tidied(tuple(sorted((f"#{p}", k * q) for p, k in prime_factors(n))), None)
 
 
 def _tidied(mono: Mono, atoms: dict[str, Atom] | None) -> Value:
-    """The monomial with the rules of its special generators applied."""
+    """Apply the rules of special generators to a monomial."""
     return int_power(Expr({mono: 1}, None, atoms), 1)
 
 
@@ -145,7 +141,6 @@ def _monomial_root(base: Expr, q: Fraction) -> Value:
 
 
 def _raised(plain: Expr, e: Number) -> Value:
-    """A power of a single generator."""
     ((mono, _),) = plain.terms.items()
     return _tidied(((mono[0][0], e),), plain.atoms)
 
@@ -155,7 +150,7 @@ def _sum_root(base: Expr, q: Fraction) -> Value:
     size = approximate(base) if constant else None
     if size is not None and abs(size.imag) < 1e-9 * abs(size) and size.real < 0 and (q.denominator % 2 or q == HALF):
         return _negative_root(neg(base), q)
-    # Rational content and common powers of variables go outside: √(4x + 8) is 2√(x + 2).
+    # Move rational content and common powers of variables outside: √(4x + 8) is 2√(x + 2).
     numbers = base.terms.values()
     content = Fraction(gcd(*(c.numerator for c in numbers)), lcm(*(c.denominator for c in numbers)))
     outside = settle({tuple(sorted(common_powers(base.terms).items())): content}, None, None)
@@ -165,7 +160,7 @@ def _sum_root(base: Expr, q: Fraction) -> Value:
 
 
 def _symbolic_power(base: Value, exponent: Expr) -> Value:
-    """base ** exponent with an exponent that is not a rational number: one factor for each prime or generator of it."""
+    """Return base ** exponent for a non-rational exponent, with one factor for each prime or generator of the base."""
     one = lift(base)
     if exponent.den is None and one.den is None and len(one.terms) == 1 and len(exponent.terms) <= 8:
         ((mono, c),) = one.terms.items()
@@ -180,7 +175,7 @@ def _symbolic_power(base: Value, exponent: Expr) -> Value:
 
 
 def _generator_power(base: Value, exponent: Value) -> Value:
-    """base ** exponent, one factor for each term of the exponent: 2^(x+1) is 2·2^x, e^(iπ/3) is cos π/3 + i sin π/3."""
+    """Return base ** exponent with one factor for each term: 2^(x+1) is 2·2^x, e^(iπ/3) is cos π/3 + i sin π/3."""
     from markscheme.marking.equality.algebra.functions import cis
 
     result: Value = 1

@@ -17,7 +17,7 @@ from markscheme.marking.equality.algebra.powers import sqrt
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """An interval. An end at infinity is open; written as closed, it is another answer."""
+    """An interval. An end at infinity is open; a closed one is a different answer."""
 
     low: Value
     high: Value
@@ -27,12 +27,13 @@ class Piece:
 
 @dataclass(frozen=True, slots=True)
 class RealSet:
-    """A union of intervals, in order and apart. `variable` is the one an inequality was written in."""
+    """A union of disjoint intervals in order. `variable` is that of the inequality."""
 
     pieces: tuple[Piece, ...]
     variable: str = ""
 
 
+_MAX_PIECES: Final = 120  # no answer is a union of more, and each further one sorts them all again
 INFINITY: Final = generator("∞")
 MINUS_INFINITY: Final = neg(INFINITY)
 REALS: Final = RealSet((Piece(MINUS_INFINITY, INFINITY, False, False),))
@@ -41,7 +42,7 @@ FLIPPED: Final = {"<": ">", ">": "<", "≤": "≥", "≥": "≤", "≠": "≠", 
 
 
 def place(value: Value) -> float:
-    """Where a real number lies; infinite ends included. Raises `Unreadable` for anything else."""
+    """Return a real number or an infinite end as a float. Raises `Unreadable` for anything else."""
     if isinstance(value, Expr) and "∞" in variables(value):
         ((_, c),) = value.terms.items() if len(value.terms) == 1 else (((), 0),)
         if not c:
@@ -54,7 +55,6 @@ def place(value: Value) -> float:
 
 
 def interval(low: Value, high: Value, low_closed: bool, high_closed: bool) -> RealSet:
-    """The interval between two ends, in order."""
     if place(low) > place(high):
         raise Unreadable("the ends of an interval are in the wrong order")
     if same(low, high):
@@ -63,7 +63,6 @@ def interval(low: Value, high: Value, low_closed: bool, high_closed: bool) -> Re
 
 
 def points(values: list[Value]) -> RealSet:
-    """The set of these numbers."""
     return union(RealSet(tuple(Piece(v, v, True, True) for v in values)), EMPTY)
 
 
@@ -76,17 +75,13 @@ def intersection(a: RealSet, b: RealSet) -> RealSet:
 
 
 def difference(a: RealSet, b: RealSet) -> RealSet:
-    """All numbers in a that are not in b."""
     return _combined(a, b, lambda left, right: left and not right)
 
 
-_MAX_PIECES = 120  # no answer is a union of more; each further one sorts them all anew
-
-
 def _combined(a: RealSet, b: RealSet, kept: Callable[[bool, bool], bool]) -> RealSet:
-    """The numbers for which `kept` says yes, told whether they are in a and in b.
+    """Return the numbers for which `kept`, called with whether they are in a and in b, is true.
 
-    All ends in order cut the line into cells: what lies before the first end, that end, what lies between …
+    The sorted ends cut the line into cells: everything before the first end, that end, everything before the next …
     """
     if len(a.pieces) + len(b.pieces) > _MAX_PIECES:
         raise TooBig
@@ -114,7 +109,6 @@ def _combined(a: RealSet, b: RealSet, kept: Callable[[bool, bool], bool]) -> Rea
 
 
 def same_set(a: RealSet, b: RealSet) -> bool:
-    """Whether two normal forms are the same set."""
     return len(a.pieces) == len(b.pieces) and all(
         p.low_closed == q.low_closed and p.high_closed == q.high_closed and same(p.low, q.low) and same(p.high, q.high)
         for p, q in zip(a.pieces, b.pieces, strict=True)
@@ -122,7 +116,7 @@ def same_set(a: RealSet, b: RealSet) -> bool:
 
 
 def solve(left: Value, operator: str, right: Value) -> RealSet | None:
-    """The solutions of an inequality in one variable that is linear, quadratic, or linear in |linear|; else None."""
+    """Solve an inequality in one variable that is linear, quadratic, or linear in |linear|; else return None."""
     names = variables(left) | variables(right)
     infinite = "∞" in names
     names.discard("∞")
@@ -147,7 +141,7 @@ def solve(left: Value, operator: str, right: Value) -> RealSet | None:
 
 
 def _coefficients(value: Expr, name: str) -> tuple[Value, Value, Value] | None:
-    """(c₀, c₁, c₂) of a polynomial in one variable, whose coefficients are numbers."""
+    """Return (c₀, c₁, c₂) of a polynomial in one variable with constant coefficients."""
     rows: list[Value] = [0, 0, 0]
     for mono, c in value.terms.items():
         exponents = dict(mono)
@@ -159,11 +153,11 @@ def _coefficients(value: Expr, name: str) -> tuple[Value, Value, Value] | None:
 
 
 def _solve_polynomial(c: Value, b: Value, a: Value, operator: str) -> RealSet | None:
-    """Where ax² + bx + c is below or above zero: its sign changes at each root, and far right it is that of a or b."""
+    """Solve ax² + bx + c against zero: the sign changes at each root, and far to the right it is that of a or b."""
     roots: list[Value] = []
+    if a == 0 and b == 0:
+        return None
     if a == 0:
-        if b == 0:
-            return None
         roots = [neg(div(c, b))]
     else:
         discriminant = sub(mul(b, b), mul(4, mul(a, c)))

@@ -1,6 +1,6 @@
-"""Characters: from what models write (Unicode, Markdown, maths delimiters, separators) to plain LaTeX or ASCII.
+"""Clean up spelling: from Unicode, Markdown, maths delimiters and separators to plain LaTeX or ASCII.
 
-Only spelling changes here, never meaning: `10,\\!080` becomes `10080`, but `10,080` stays, for it may be a list.
+The meaning never changes here: `10,\\!080` becomes `10080`, but `10,080` stays, since it may be a list.
 """
 
 from __future__ import annotations
@@ -22,6 +22,8 @@ _TABLE: Final = {
     **{ord(k): rf"\frac{{{v.numerator}}}{{{v.denominator}}}" for k, v in _FRACTIONS.items()},
     **{ord(c): None for c in _CHARACTERS["dropped"]["invisible"]},
 }
+# No letter has more combining marks, and sorting thousands of them takes quadratic time.
+_MARKS: Final = re.compile("[\u0300-\u036f]{9,}")
 _NATIVE_DIGIT: Final = re.compile(r"[^\D0-9]")
 _RAISED: Final = re.compile("[" + "".join(_SUPERSCRIPTS) + "]+")
 _LOWERED: Final = re.compile("[" + "".join(_SUBSCRIPTS) + "]+")
@@ -29,7 +31,7 @@ _THOUSANDS: Final = re.compile(r"(?<=\d)(?:,\s*\\!\s*|\{,\}\s*|\\[,;:! ]\s*|~|')
 _MONEY: Final = re.compile(r"(?<=\\\$)\s?\d{1,3}(?:,(?:\\[,;:! ]|\s)+\d{3}(?!\d))+")  # \$15,\,400 is not a list
 _LOSS: Final = re.compile(r"(?<![\w)])[△▲]\s?(?=[¥￥$]?\s?[\d.０-９])")  # minus in Japanese accounts
 _PADDED_COMMA: Final = re.compile(
-    r"[-+]?\s?\\?\$?\s?(?:0|(\d{1,3}(?:\.\d{3})+|\d+)(?!,\d{3}\b)),(?=0\d)\d+(?:[^\d,.;].*)?"
+    r"[-+]?\s?\\?\$?\s?(?:\\text\{ [a-z ]{1,20}\}\s?)?(?:0|(\d{1,3}(?:\.\d{3})+|\d+)(?!,\d{3}\b)),(?=0\d)\d+(?:[^\d,.;].*)?"
 )
 _DECIMAL_COMMA: Final = re.compile(r"(?<=\d)\{,\}(?=\d)")
 _EMPTY_DELIMITER: Final = re.compile(r"\\(?:left|right)\s*\.")
@@ -68,7 +70,7 @@ _WIDE: Final = re.compile(r"\s{2,}|[^\S ]")
 _UNESCAPED: Final = re.compile(
     r"\f(?=rac)|[\b](?=eta|inom|ar\{)|\t(?=ext|imes|heta|frac|an\b|au\b)|\r(?=ight|ho)|\n(?=eq\b)"
 )
-# `\frac` and `\text` that were read as if their first letters were an escape: a form feed and `rac`, a tab and `ext`.
+# `\frac` and `\text` of which the first two characters were decoded as an escape: a form feed and `rac`, a tab and `ext`.
 _ESCAPES: Final = {"\f": "\\f", "\b": "\\b", "\t": "\\t", "\r": "\\r", "\n": "\\n"}
 _FINAL: Final = ".,;:\\"
 _WRAPPERS: Final = (
@@ -81,7 +83,7 @@ _WRAPPERS: Final = (
 
 
 def clean(text: str) -> str:
-    """The same answer in plain LaTeX, without delimiters around it or a full stop after it."""
+    """Return the answer in plain LaTeX, without delimiters around it or a full stop after it."""
     if not text.isascii():
         text = _to_ascii(text)
     if ("\n" in text or "quad" in text) and text.count("=") > 1 and "\\begin" not in text:
@@ -93,7 +95,7 @@ def clean(text: str) -> str:
     if "\\displaystyle" in text:
         text = text.replace("\\displaystyle", "")
     if "\\right" in text:
-        text = _SYSTEM.sub(r"\\begin{cases}\2\\end{cases}", text)  # before its point is taken for a full stop
+        text = _SYSTEM.sub(r"\\begin{cases}\2\\end{cases}", text)  # before the point of `\right.` is removed
     text = strip_wrappers(text)
     if " { " in text and _TOKENISED.search(text) and not _TWO_DIGITS.search(text):
         text = _TOKENISED_DIGITS.sub("", text)  # \frac { 7 } { 1 5 }, as some corpora write it
@@ -137,10 +139,6 @@ def clean(text: str) -> str:
     return text
 
 
-# Nobody puts more signs on one letter, and sorting thousands of them takes quadratic time.
-_MARKS: Final = re.compile("[\u0300-\u036f]{9,}")
-
-
 def _to_ascii(text: str) -> str:
     text = _LOSS.sub("-", text)
     text = _RAISED.sub(lambda m: "^{" + "".join(_SUPERSCRIPTS[c] for c in m[0]) + "}", text)
@@ -152,7 +150,7 @@ def _to_ascii(text: str) -> str:
 
 
 def strip_wrappers(text: str) -> str:
-    """Without maths delimiters, Markdown emphasis, quotes and final punctuation around the whole."""
+    """Remove maths delimiters, Markdown emphasis, quotes and final punctuation around the whole."""
     while True:
         before = text
         text = text.strip()
@@ -180,7 +178,6 @@ def _single_backslashes(text: str) -> str:
 
 
 def _in_degrees(m: re.Match[str]) -> str:
-    """63° 45′ as a number of degrees."""
     return rf"({m[1]}+\frac{{{m[2]}}}{{60}}+\frac{{{m[3] or 0}}}{{3600}})^\circ "
 
 

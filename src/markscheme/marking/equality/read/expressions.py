@@ -1,7 +1,7 @@
-"""The value of one expression: operator precedence over a level of the tree, a level of brackets at a time.
+"""Evaluate one expression by operator precedence, one level of brackets at a time.
 
-Values are worked out as they are read, in exact arithmetic with bounds on every step. Levels inside a level are handed
-to `evaluate`, so nesting of any depth costs no recursion. What is not an expression is `Unreadable`.
+Values are computed while reading, in exact arithmetic with bounds on every step. Inner levels are yielded to `evaluate`, so
+nesting of any depth costs no recursion. Anything that is not an expression raises `Unreadable`.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from markscheme.marking.equality.algebra.powers import power, sqrt
 from markscheme.marking.equality.read.tree import Group, Node, Nodes, cut
 from markscheme.marking.equality.read.vocabulary import INVERSE, OF_SEVERAL
 
-# Binding strength. A function without brackets takes the product written after it (sin 2x), hence IMPLICIT_ARGUMENT
-# between it and everything else; otherwise a product by juxtaposition binds like any product: 1/2x is x/2.
+# Binding strength. A function without brackets takes the product after it (sin 2x), hence IMPLICIT_ARGUMENT; otherwise a
+# product by juxtaposition binds like any product: 1/2x is x/2.
 _ADD, _NEGATE, _MULTIPLY, _FUNCTION, _IMPLICIT_ARGUMENT, _POWER, _TIGHT = 10, 15, 20, 25, 30, 40, 50
 _BINARY: Final[dict[str, tuple[int, Callable[[Value, Value], Value]]]] = {
     "+": (_ADD, add),
@@ -35,7 +35,7 @@ _COMMANDS: Final[dict[str, Callable[..., Value]]] = {
     "binom": functions.binomial,
     "sqrt": lambda first, *radicand: power(radicand[0], div(1, first)) if radicand else sqrt(first),
 }
-# The closing bracket, and the function that the pair means.
+# The closing bracket and the function of the pair.
 _BRACKETS: Final = {
     "(": (")", None),
     "[": ("]", None),
@@ -52,16 +52,16 @@ Steps = Generator["_Level", Value, None]
 
 
 class _Expression:
-    """What the levels of one expression share."""
+    """State shared by the levels of one expression."""
 
     def __init__(self, signs: Iterable[int]) -> None:
         self.signs = iter(signs)
         self.in_degrees = False
-        self.infinite = False  # whether infinity was read: operations before it need not know of it
+        self.infinite = False  # True once infinity was read
 
 
 def evaluate(nodes: Nodes, signs: Iterable[int] = ()) -> tuple[Value, bool]:
-    """The value of an expression, and whether it is in degrees. `signs` gives each ± and ∓ in turn its sign."""
+    """Return the value of an expression and whether it is in degrees. `signs` are the signs of each ± and ∓ in order."""
     whole = _Expression(signs)
     waiting = [_Level(nodes, whole).worked_out()]
     value: Any = None
@@ -78,12 +78,12 @@ def evaluate(nodes: Nodes, signs: Iterable[int] = ()) -> tuple[Value, bool]:
 
 
 class _Level:
-    """One level of brackets. `worked_out` yields the levels inside it and is sent their values."""
+    """One level of brackets. `worked_out` yields the levels inside it and receives their values."""
 
     def __init__(self, nodes: Nodes, whole: _Expression, at: int = 0, *, in_angle: bool = False) -> None:
         self.nodes, self.whole, self.at = nodes, whole, at
-        self.in_bars = at > 0  # whether a bar ends it
-        self.in_angle = in_angle  # whether it is in the argument of a trigonometric function
+        self.in_bars = at > 0  # a bar ends it
+        self.in_angle = in_angle  # it is in the argument of a trigonometric function
         self.values: list[Value] = []
         self.operators: list[_Operator] = []
         self.operand_next = True
@@ -118,7 +118,6 @@ class _Level:
         self.operand_next = False
 
     def reduce(self, strength: int) -> None:
-        """Apply the waiting operators that bind at least as strongly."""
         values = self.values
         while self.operators and self.operators[-1].strength >= strength:
             _, function, arity, _ = self.operators.pop()
@@ -148,7 +147,6 @@ class _Level:
             self.push(value if function is None else function(value))
 
     def inside(self, node: Node | None, *, in_angle: bool = False) -> _Level:
-        """The contents of brackets."""
         if not isinstance(node, Group) or node.text not in _BRACKETS:
             raise Unreadable(f"{node.text!r} where a value should be" if node else "an argument is missing")
         if node.close != _BRACKETS[node.text][0]:
@@ -204,7 +202,7 @@ class _Level:
         self.operand_next = True
 
     def number(self, text: str) -> int | Fraction:
-        r"""A number, or a whole one and a proper fraction beside it: `1\frac{4}{5}`, `1 4/5`."""
+        r"""Read a number, or a mixed number: `1\frac{4}{5}`, `1 4/5`."""
         after = self.nodes[self.at : self.at + 3]
         top = below = ""
         width = 0
@@ -222,7 +220,7 @@ class _Level:
         return int(text) + Fraction(int(top), int(below))
 
     def function(self, name: str) -> Steps:
-        """A function with its power or base, then either brackets or the product that follows."""
+        """Read a function with its power or base, then brackets or the product that follows."""
         if name in OF_SEVERAL:
             inside = self.inside(self.following())
             self.at += 1
@@ -259,7 +257,6 @@ class _Level:
             self.operators.append(_Operator(strength, neg, 1))
 
     def positive(self) -> bool:
-        """Whether the next ± is a plus."""
         sign = next(self.whole.signs, None)
         if sign is None:
             raise Unreadable("a sign that is not chosen")
@@ -267,7 +264,7 @@ class _Level:
 
 
 def _with_power(name: str, exponent: Value) -> Callable[[Value], Value]:
-    r"""The function of `\sin^n` or, with -1, its inverse."""
+    r"""Return the function `\sin^n` or, with -1, its inverse."""
     if exponent == -1 and name in INVERSE:
         return functions.FUNCTIONS[INVERSE[name]]
     return lambda value: power(functions.FUNCTIONS[name](value), exponent)
@@ -278,8 +275,6 @@ def _is_zero(nodes: Nodes) -> bool:
 
 
 class _Operator(NamedTuple):
-    """An operator or function that waits for its last value."""
-
     strength: int
     function: Callable[..., Value]
     arity: int
@@ -287,7 +282,6 @@ class _Operator(NamedTuple):
 
 
 def read_number(text: str) -> int | Fraction:
-    """The value of a number token."""
     if len(text) > MAX_DIGITS:
         raise Unreadable("a number of thousands of digits")
     if text.isdigit():

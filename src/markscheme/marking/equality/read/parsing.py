@@ -1,7 +1,7 @@
-"""Reads an answer: from text to one of the kinds in `answers`, or `Unreadable`.
+"""Read an answer: from text to one of the kinds in `kinds.py`, or `Unreadable`.
 
-The outside first (lists, relations, unions, brackets, matrices), then the expressions inside; brackets that only
-group cost no recursion.
+Lists, relations, unions, brackets and matrices are read first, then the expressions inside. Brackets that only group cost
+no recursion.
 """
 
 from __future__ import annotations
@@ -40,12 +40,10 @@ from markscheme.marking.equality.read.vocabulary import CONNECTIVES, MATRICES
 from markscheme.marking.equality.read.wording import UNDEFINED, in_words, undressed, words_of
 
 MAX_LENGTH: Final = 50_000  # characters of an answer
-MAX_CONTENT: Final = (
-    12_500  # of them other than brackets: some 40 ms of reading; no gold of eleven benchmarks has 1,000
-)
+MAX_CONTENT: Final = 12_500  # characters other than brackets: about 40 ms; no gold of eleven benchmarks has 1,000
 MAX_TOKENS: Final = 5_100  # other than brackets
-MAX_DEPTH: Final = 12  # of lists in lists; brackets that only group do not count
-MAX_ITEMS: Final = 100  # pairing items off is quadratic
+MAX_DEPTH: Final = 12  # of nested lists; brackets that only group do not count
+MAX_ITEMS: Final = 100  # pairing items is quadratic
 _CUTTING: Final = frozenset({",", ";", "x"})
 _SETS: Final = frozenset({"u", "set"})
 _EXCEPTION: Final = re.compile(
@@ -62,14 +60,13 @@ _OUTWARD: Final = re.compile(r"^([\[\]])(.*)([\[\]])$", re.DOTALL)
 
 
 def read(text: str) -> ParsedAnswer:
-    """The answer that a text states."""
     if _is_too_long(text):
         raise Unreadable("too long")
     cleaned = clean(text)
     if not cleaned:
         raise Unreadable("nothing there")
     if _is_too_long(cleaned):
-        raise Unreadable("too long")  # the LaTeX of some characters is
+        raise Unreadable("too long")  # some characters are long in LaTeX
     phrase = read_phrase(cleaned)
     if phrase is not None:
         return _with_value(phrase, cleaned) if isinstance(phrase, Choice) and phrase.rest else phrase
@@ -77,7 +74,7 @@ def read(text: str) -> ParsedAnswer:
         # ]a, b[ is the French way to write (a, b).
         cleaned = _OUTWARD.sub(lambda m: ("[" if m[1] == "[" else "(") + m[2] + ("]" if m[3] == "]" else ")"), cleaned)
     if "&" in cleaned and "matrix" not in cleaned and "array" not in cleaned and "cases" not in cleaned:
-        cleaned = cleaned.replace("\\&", " and ").replace("&", "")  # where lines are aligned
+        cleaned = cleaned.replace("\\&", " and ").replace("&", "")  # aligned lines
     if m := _IN_TEXT.fullmatch(cleaned):
         cleaned = m[1]
     exception = _EXCEPTION.fullmatch(undressed(cleaned)) if len(cleaned) < 300 else None
@@ -101,7 +98,7 @@ def read(text: str) -> ParsedAnswer:
 
 
 def _as_product(cleaned: str) -> ParsedAnswer | None:
-    """A formula in which short words and units are variables, (ay - by)/2; None where that is not a formula either."""
+    """Read a formula in which short words and units are variables, (ay - by)/2; None if it is not a formula."""
     apart = letters_apart(cleaned)
     try:
         return _whole(tree(scan(apart))) if apart != cleaned else None
@@ -110,14 +107,14 @@ def _as_product(cleaned: str) -> ParsedAnswer | None:
 
 
 def _is_too_long(text: str) -> bool:
-    """Whether reading would take more than some 40 ms; brackets that only group are cheap."""
+    """True if reading would take more than about 40 ms; brackets that only group are cheap."""
     return len(text) > MAX_CONTENT and (
         len(text) > MAX_LENGTH or len(text) - sum(map(text.count, "(){}[]")) > MAX_CONTENT
     )
 
 
 def _with_value(choice: Choice, text: str) -> Choice:
-    r"""The choice with the value after its letter, `\textbf{(A) }\frac12`; without one where that cannot be read."""
+    r"""Add the value after the letter of a choice, `\textbf{(A) }\frac12`, if it can be read."""
     m = _LETTERED.fullmatch(text)
     try:
         value = read(m[1]) if m else None
@@ -127,7 +124,7 @@ def _with_value(choice: Choice, text: str) -> Choice:
 
 
 def _whole(nodes: Nodes) -> ParsedAnswer:
-    """The answer after a label in words: `Area:`, `The answer is`, `x is`."""
+    """Read the answer after a label in words: `Area:`, `The answer is`, `x is`."""
     if (
         len(nodes) > 2
         and [node.kind for node in nodes[:2]] == ["v", "x"]
@@ -150,7 +147,7 @@ def _whole(nodes: Nodes) -> ParsedAnswer:
 
 
 def _answer(nodes: Nodes, depth: int = 0) -> ParsedAnswer:
-    """The answer of a level, by the loosest sign in it: a list, a ratio, a relation, sets, a matrix, brackets, a value."""
+    """Read a level by the sign in it that binds least: a list, ratio, relation, set, matrix, brackets or value."""
     if depth > MAX_DEPTH:
         raise Unreadable("lists nested too deeply")
     nodes = trimmed(nodes)
@@ -205,7 +202,7 @@ def _transposed(answer: ParsedAnswer) -> Matrix:
 
 
 def _separators(nodes: Nodes) -> list[int]:
-    """Where a list is cut: at commas, semicolons, and "and" or "or" between two values."""
+    """Return the positions of commas, semicolons, and "and" or "or" between two values."""
     return [
         k
         for k, node in enumerate(nodes)
@@ -214,14 +211,13 @@ def _separators(nodes: Nodes) -> list[int]:
 
 
 def _joins(nodes: Nodes, k: int) -> bool:
-    """Whether "and" or "or" is between two values (not inside a phrase such as "one and a half")."""
+    """True if "and" or "or" is between two values and not in a phrase such as "one and a half"."""
     if k == 0 or k + 1 >= len(nodes):
         return k > 0 and nodes[k - 1].kind == ","
     return nodes[k - 1].kind != "x" or nodes[k + 1].kind != "x"
 
 
 def _items(nodes: Nodes, cuts: list[int], read: Read) -> list[ParsedAnswer]:
-    """The pieces between the cuts, without empty ones."""
     if len(cuts) > MAX_ITEMS:
         raise Unreadable("too many items")
     return [read(part) for part in cut(nodes, cuts) if trimmed(part)]
@@ -263,7 +259,7 @@ def _bracketed(group: Group, read: Read) -> ParsedAnswer:
 
 
 def _lines(nodes: Nodes) -> list[list[Nodes]]:
-    """The cells of [1, 2; 3, 4] or [1 2; 3 4], a line between semicolons; nothing where it is not a matrix, as in [1; 2]."""
+    """Return the cells of the matrix [1, 2; 3, 4] or [1 2; 3 4]; nothing for other lists such as [1; 2]."""
     lines = cut(nodes, [k for k, node in enumerate(nodes) if node.kind == ";"])
     cells = [cut(line, _commas(line)) if _commas(line) else _spaced_numbers(line) for line in lines]
     widths = {len(line) for line in cells}
@@ -287,7 +283,7 @@ def _matrix(cells: list[list[Nodes]], read: Read) -> Matrix:
 
 
 def _braces(nodes: Nodes, read: Read) -> ParsedAnswer:
-    r"""`\{…\}`: a list of elements, or a condition after a bar or colon."""
+    r"""Read `\{…\}`: a list of elements, or a condition after a bar or colon."""
     if not nodes:
         return sets.EMPTY
     bar = next((k for k, node in enumerate(nodes) if node.kind in ("|", ":")), None)
@@ -313,7 +309,7 @@ def _environment(nodes: Nodes, read: Read) -> ParsedAnswer:
     if name not in MATRICES:
         if before:
             raise Unreadable("something before a system")
-        # cases, aligned and their kin: one statement a row.
+        # cases, aligned and similar: one statement per row.
         statements = tuple(map(read, rows[:MAX_ITEMS]))
         return statements[0] if len(statements) == 1 else Collection(statements, False, "and")
     cells = [[cell for cell in cut(row, [k for k, x in enumerate(row) if x.kind == "&"]) if cell] for row in rows]
@@ -330,7 +326,7 @@ def _factor(nodes: Nodes) -> Value:
 
 
 def _grouped(items: list[ParsedAnswer]) -> tuple[ParsedAnswer, ...]:
-    """p = 5, q = 2; p = 7, q = 2 is a list of two pairs."""
+    """Group p = 5, q = 2; p = 7, q = 2 into two pairs."""
     names = [x.left_name if isinstance(x, Relation) else "" for x in items]
     width = names.index(names[0], 1) if names[0] in names[1:] else 0
     if width < 2 or "" in names or len(names) % width or names != names[:width] * (len(names) // width):

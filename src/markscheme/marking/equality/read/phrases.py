@@ -1,4 +1,4 @@
-"""Answers told from the whole text rather than its tokens: times, ratios, choice letters, counts and numbers in words."""
+"""Answers read from the whole text instead of its tokens: times, ratios, choice letters, counts and numbers in words."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Final
 
 from markscheme.marking.equality.kinds import Choice, Clock, ParsedAnswer, Scalar
 from markscheme.marking.equality.letters import SIGNS
+from markscheme.marking.equality.read.values import DENIALS
 from markscheme.marking.equality.read.wording import MONTHS, meaning, numeric_date, undressed, words_of
 from markscheme.marking.equality.units import read_unit
 from markscheme.marking.reading.number_words import NUMBER_WORDS, number_from_words
@@ -36,7 +37,7 @@ _LETTERS: Final = re.compile(rf"[^\W\d_](?:[^\W\d_]|[{SIGNS}\s,'’\-])*")
 
 
 def read_phrase(text: str) -> ParsedAnswer | None:
-    """A time, ratio, choice, count, number in words or well-known phrase; None when the text is none of these."""
+    """Read a time, ratio, choice, count, number in words or well-known phrase; None for anything else."""
     if len(text) > 300:
         return None
     plain = undressed(text)
@@ -66,7 +67,7 @@ def _from_digits(plain: str) -> ParsedAnswer | None:
     if m := _AND_A_PART.fullmatch(plain):
         part = number_from_words(m[2])
         return Scalar(int(m[1]) + part) if isinstance(part, Fraction) and 0 < part < 1 else None
-    if m := _COUNTED.fullmatch(plain):
+    if (m := _COUNTED.fullmatch(plain)) and DENIALS.isdisjoint((m[2] or m[3]).lower().split()):
         value = Fraction(m[1].replace(",", "" if len(m[1].rpartition(",")[2]) == 3 else "."))
         unit = None if m[2] == "times" else read_unit((m[2] or m[3]).replace("-", ""))
         return Scalar(value.numerator if value.denominator == 1 else value, unit)  # 15 (balls), 32 sit-ups
@@ -90,7 +91,7 @@ def _noon(plain: str) -> Clock | None:
 
 
 def _spelled_number(plain: str) -> Scalar | None:
-    """`seven`, `twenty-one dollars`: number words, then perhaps a unit."""
+    """Read number words, perhaps with a unit: `seven`, `twenty-one dollars`."""
     words = plain.replace(",", " ").replace("-", " ").split()
     if words[0].lower() not in NUMBER_WORDS and words[0].lower() not in ("a", "an"):
         return None

@@ -1,4 +1,4 @@
-r"""Letters that look like a word or a unit, taken for the variables that they are in a formula: `mL^2`, `e^{2it}`, `def`."""
+r"""Letters that look like a word or a unit, read as variables: `mL^2`, `e^{2it}`, `def`."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _KEPT: Final = frozenset({*CONNECTIVES, *OF_SEVERAL, *words("is are no not yes a
 
 
 def letters_apart(text: str) -> str:
-    """The text with short words and units outside `\\text` written as products; any other text comes back as it is."""
+    """Write short words and units outside `\\text` as products. Return any other text unchanged."""
     return _RUN.sub(_apart, text) if _SHORT_RUN.search(text) else text
 
 

@@ -1,4 +1,4 @@
-"""Reads equations, inequalities, ratios and expressions of sets; the sides are read by the `read` that they are given."""
+"""Read equations, inequalities, ratios and set expressions. The sides are read by the `read` argument."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _SET_OPERATIONS: Final = {"∩": sets.intersection, "\\": sets.difference}
 
 
 def relation(nodes: Nodes, read: Read) -> ParsedAnswer:
-    """A level with relations in it."""
+    """Read a level with relations in it."""
     marks = [k for k, node in enumerate(nodes) if node.kind == "r"]
     operators = [nodes[k].text for k in marks]
     sides = cut(nodes, marks)
@@ -53,11 +53,11 @@ def relation(nodes: Nodes, read: Read) -> ParsedAnswer:
         mark = marks[operators.index("≈")]
         name = name_of(nodes[:mark])
         if set(operators) != {"≈"} or (mark and not name):
-            return read(nodes[:mark])  # x = √2 ≈ 1.414: what comes before is meant
+            return read(nodes[:mark])  # x = √2 ≈ 1.414
         value = read(nodes[mark + 1 :])
         return Relation("=", Text(name), value, name) if mark else value
     if set(operators) <= {"=", "≡"}:
-        if "≡" in operators:  # then `mod 7` belongs to the whole, and the side is not a remainder
+        if "≡" in operators:  # `mod 7` belongs to the whole congruence, so the side is not a remainder
             sides = [
                 [x._replace(kind="mod") if isinstance(x, Token) and x.text == "mod" else x for x in s] for s in sides
             ]
@@ -68,7 +68,7 @@ def relation(nodes: Nodes, read: Read) -> ParsedAnswer:
 
 
 def name_of(nodes: Nodes) -> str:
-    r"""What a side only names: `x`, `f(x)`, `AB`, `\angle ABC`, `\text{Area}`; else an empty text."""
+    r"""Return what a side names: `x`, `f(x)`, `AB`, `\angle ABC`, `\text{Area}`; an empty text if it is not a name."""
     tokens = flat(nodes) if len(nodes) <= 40 else []
     kinds = {t.kind for t in tokens}
     if not tokens or len(tokens) > 40 or "begin" in kinds:
@@ -110,7 +110,7 @@ def _equation(sides: list[Nodes], read: Read, *, checked: bool) -> ParsedAnswer:
 
 
 def _refuse_unequal(sides: list[ParsedAnswer]) -> None:
-    """`3 = 5` and `7 → 5` say nothing. A decimal may be rounded: 1/3 = 0.33."""
+    """Refuse `3 = 5` and `7 → 5`. A decimal may be rounded: 1/3 = 0.33."""
     named = (side.right if isinstance(side, Relation) and side.left_name else side for side in sides)
     values = [x.value for x in named if isinstance(x, Scalar) and not (x.unit or x.percent or variables(x.value))]
     for a, b in itertools.pairwise(values):
@@ -121,8 +121,10 @@ def _refuse_unequal(sides: list[ParsedAnswer]) -> None:
 
 
 def _is_substituted(left: Value, before: Nodes, right: ParsedAnswer) -> bool:
-    """Whether a chain works out its left side, `3R = 3(46) = 138`: the value of R is a number of the side before the last.
-    `2x = 4 + 6 = 10` is still to be solved for x."""
+    """True if a chain evaluates its left side, `3R = 3(46) = 138`: the value of R is a number of the side before the last.
+
+    `2x = 4 + 6 = 10` still has to be solved for x.
+    """
     if len(before) < 2 or not isinstance(right, Scalar) or variables(right.value) or len(variables(left)) != 1:
         return False
     solved = sets.solve(left, "=", right.value)
@@ -134,7 +136,7 @@ def _side(nodes: Nodes, name: str, read: Read) -> ParsedAnswer:
     try:
         return read(nodes)
     except Unreadable:
-        # What cannot be read is taken for the name of what the other side says: \lim f(x) = 5.
+        # An unreadable side is the name of the other: \lim f(x) = 5.
         return Text(name or "".join(t.text for t in flat(nodes)))
 
 
@@ -162,7 +164,7 @@ def _solved(step: Relation) -> RealSet | None:
 
 
 def ratio(nodes: Nodes, read: Read) -> ParsedAnswer | None:
-    """a : b, a set and the condition after the colon, or a labelled amount; None for any other colon."""
+    """Read a : b, a set and the condition after the colon, or a labelled amount; None for any other colon."""
     parts = cut(nodes, [k for k, node in enumerate(nodes) if node.kind == ":"])
     related = [any(node.kind == "r" for node in part) for part in parts]
     if any(related):
@@ -184,23 +186,20 @@ def ratio(nodes: Nodes, read: Read) -> ParsedAnswer | None:
 
 
 def joins_conditions(nodes: Nodes) -> bool:
-    """Whether set operations are between conditions: x < 2 ∪ x > 3, but not x ∈ A ∪ B."""
+    """True if set operations are between conditions: x < 2 ∪ x > 3, but not x ∈ A ∪ B."""
     parts = cut(nodes, [k for k, node in enumerate(nodes) if node.kind == "u"])
     return all(any(node.kind == "r" for node in part) for part in parts)
 
 
 def unions(nodes: Nodes) -> list[int]:
-    """Positions of set operations: signs, or a capital U between two brackets."""
-    return [
-        k
-        for k, node in enumerate(nodes)
-        if node.kind == "u"
-        or (node.text == "U" and 0 < k < len(nodes) - 1 and nodes[k - 1].kind == "(" == nodes[k + 1].kind)
-    ]
+    """Return the positions of set operations: signs, or a capital U between two brackets."""
+    inner = range(1, len(nodes) - 1)
+    letters = {k for k in inner if nodes[k].text == "U" and nodes[k - 1].kind == "(" == nodes[k + 1].kind}
+    return [k for k, node in enumerate(nodes) if node.kind == "u" or k in letters]
 
 
 def set_expression(nodes: Nodes, read: Read) -> ParsedAnswer:
-    """Sets joined by ∪, ∩ and \\, or a single sign for one."""
+    """Read sets joined by ∪, ∩ and \\, or a single sign such as ∅."""
     marks = unions(nodes)
     if not marks:
         if len(nodes) > 1:

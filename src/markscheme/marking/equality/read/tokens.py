@@ -1,8 +1,8 @@
-"""Text to tokens: LaTeX and ASCII mathematics in one stream.
+"""Split text into tokens: LaTeX and ASCII mathematics in one stream. Never raises, whatever the text.
 
-A token is (kind, text, spaced), `spaced` meaning white space before it. Kinds: `n` number, `v` variable or constant,
-`f` function, `x` word, `o` operator, `r` relation, `u` set operation, `(` `)` brackets, `{` `}` groups, `|` bar,
-`c` command with arguments, `b` base of a number, `h` digits of a number after 0x, 0b or 0o, and single characters for separators. Never raises on odd text.
+Kinds of tokens: `n` number, `v` variable or constant, `f` function, `x` word, `o` operator, `r` relation, `u` set
+operation, `(` `)` brackets, `{` `}` groups, `|` bar, `c` command with arguments, `b` base of a number, `h` digits of a
+number after 0x, 0b or 0o, and single characters for separators.
 """
 
 from __future__ import annotations
@@ -26,11 +26,9 @@ from markscheme.marking.equality.read.vocabulary import (
 
 
 class Token(NamedTuple):
-    """One token; see the module."""
-
     kind: str
     text: str
-    spaced: bool = False
+    spaced: bool = False  # white space is before it
 
 
 _MASTER: Final = re.compile(
@@ -45,12 +43,11 @@ _MASTER: Final = re.compile(
 )
 _PREFIXED: Final = {"h16": "16", "h2": "2", "h8": "8"}
 _CHARACTERS: Final[dict[str, tuple[str, str]]] = {
-    "+": ("o", "+"), "-": ("o", "-"), "*": ("o", "*"), "/": ("o", "/"), "^": ("o", "^"), "_": ("o", "_"), "!": ("o", "!"),
-    "%": ("o", "%"), "'": ("o", "'"), "=": ("r", "="), "<": ("r", "<"), ">": ("r", ">"), "(": ("(", "("), ")": (")", ")"),
-    "[": ("(", "["), "]": (")", "]"), "{": ("{", "{"), "}": ("}", "}"), "|": ("|", "|"), ",": (",", ","), ";": (";", ";"),
-    ":": (":", ":"), "&": ("&", "&"), "$": ("$", "$"), ".": (".", "."),
-    "**": ("o", "^"), "<=": ("r", "≤"), "=<": ("r", "≤"), ">=": ("r", "≥"), "!=": ("r", "≠"), "==": ("r", "="), "=>": ("r", "⇒"),
-    "->": ("r", "→"), ":=": ("r", "="), "...": ("x", "..."),
+    **{c: (c, c) for c in "(){}|,;:&$."},
+    **{c: ("o", c) for c in "+-*/^_!%'"},
+    **{c: ("r", c) for c in "=<>"},
+    "[": ("(", "["), "]": (")", "]"), "**": ("o", "^"), "<=": ("r", "≤"), "=<": ("r", "≤"), ">=": ("r", "≥"), "!=": ("r", "≠"),
+    "==": ("r", "="), "=>": ("r", "⇒"), "->": ("r", "→"), ":=": ("r", "="), "...": ("x", "..."),
 }  # fmt: skip
 _COMPOUND_UNIT: Final = re.compile(r"[a-zA-Z]{1,4}(?:[/ *][a-zA-Z]{1,4}(?:\^?\{?-?\d\}?)?)+")
 _WORD_NEXT: Final = re.compile(r" (?!sin|cos|tan|log|sqrt|and|or|if)[A-Za-z]{3,}")
@@ -62,7 +59,7 @@ _UNIT_LETTERS: Final = frozenset("mgshLlNJWVKAC")
 
 
 def scan(text: str, *, in_text: bool = False) -> list[Token]:
-    """The tokens of a cleaned text, in order; `in_text` takes letters written together for words."""
+    """Return the tokens of a cleaned text. With `in_text`, letters written together are words."""
     tokens: list[Token] = []
     spaced = False
     skip_to = 0
@@ -117,7 +114,7 @@ def scan(text: str, *, in_text: bool = False) -> list[Token]:
 
 
 def _counted(run: str, text: str, end: int) -> bool:
-    """Whether letters after a number name what is counted and are not variables: 4 apps, 8 bad oranges."""
+    """True if letters after a number are what is counted and not variables: 4 apps, 8 bad oranges."""
     return (len(run) > 2 and run.endswith("s")) or bool(_WORD_NEXT.match(text, end))
 
 
@@ -135,7 +132,7 @@ def _command(name: str, spaced: bool) -> Token:
 
 
 def _font(text: str, at: int, name: str, tokens: list[Token], spaced: bool) -> int:
-    r"""The tokens inside `\text{…}` and its kin. Returns where the main scan goes on."""
+    r"""Append the tokens inside `\text{…}` and similar commands. Return the position after them."""
     m = _GROUP.match(text, at)
     if name == "mathbb" and (letter := m or _LETTER.match(text, at)):
         tokens.append(Token("set", letter[1].strip(), spaced))

@@ -1,7 +1,7 @@
-r"""The tree of tokens: brackets hold their contents, commands their arguments, so that every level is a plain list.
+r"""Build the tree of tokens: brackets hold their contents and commands their arguments, so that every level is a list.
 
-Nothing after this needs to know that `\frac43`, `x^2` and `sqrt(2)` leave braces out. No step recurses, for answers
-nest thousands of brackets.
+Later steps need not know that `\frac43`, `x^2` and `sqrt(2)` omit braces. No step recurses, since answers nest thousands
+of brackets.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from markscheme.marking.equality.read.vocabulary import words
 @dataclass(slots=True)
 class Group:
     r"""The contents of brackets (kind `(`, also `\{`), in braces that only group (`{`), or between `\begin` and `\end`
-    (`begin`); or a command (`c`) with its arguments, which nothing closes."""
+    (`begin`); or a command (`c`) with its arguments and no closing bracket."""
 
     kind: str
     text: str
@@ -44,10 +44,10 @@ _START: Final = Token("", "")
 
 
 def tree(tokens: Sequence[Token]) -> list[Node]:
-    """The first level of the tree. Round and square brackets may pair up: [a, b)."""
+    """Return the top level of the tree. Round and square brackets may pair up: [a, b)."""
     waiting: list[tuple[Token, list[Node]]] = []
     level: list[Node] = []
-    round_ones = 0  # brackets around this level: in them a comma separates, and makes no thousands
+    round_ones = 0  # number of brackets around this level; inside them a comma separates items, not thousands
     for token in tokens:
         kind = token.kind
         if kind in _CLOSER:
@@ -70,7 +70,6 @@ def tree(tokens: Sequence[Token]) -> list[Node]:
 
 
 def flat(nodes: Iterable[Node]) -> list[Token]:
-    """The tokens of some nodes in reading order."""
     tokens: list[Token] = []
     waiting: list[Node] = [*nodes][::-1]
     while waiting:
@@ -86,12 +85,12 @@ def flat(nodes: Iterable[Node]) -> list[Token]:
 
 
 def cut(nodes: Nodes, marks: Iterable[int]) -> list[Nodes]:
-    """The pieces before, between and after the nodes at these places."""
+    """Return the pieces before, between and after the nodes at these positions."""
     return [nodes[a + 1 : b] for a, b in itertools.pairwise([-1, *marks, len(nodes)])]
 
 
 def trimmed(nodes: Nodes) -> Nodes:
-    """Without braces and brackets around the whole that only group, and without stray punctuation."""
+    """Remove braces and brackets that only group around the whole, and stray punctuation."""
     low, high = 0, len(nodes)
     while low < high:
         first, last = nodes[low], nodes[high - 1]
@@ -113,7 +112,7 @@ def _only_groups(group: Group) -> bool:
 
 
 def _arranged(nodes: list[Node]) -> list[Node]:
-    """One level with what belongs together put together. From right to left: what follows is in order already."""
+    """Group what belongs together on one level. From right to left, so that what follows is already grouped."""
     if _ARRANGED.isdisjoint([node.kind for node in nodes]):
         return nodes
     right: list[Node] = []  # what follows, the nearest last
@@ -121,7 +120,7 @@ def _arranged(nodes: list[Node]) -> list[Node]:
         node, before = nodes[k], nodes[k - 1] if k else _START
         if isinstance(node, Group):
             if node.items or node.kind != "{" or before.kind == "c" or before.text in ("^", "_"):
-                right.append(node)  # else `{}`, which means nothing
+                right.append(node)  # else an empty `{}`
         elif node.kind == "c":
             right.append(_command(node, right))
         elif node.kind == "o" and node.text in "^_" and right:
@@ -142,7 +141,7 @@ def _command(token: Token, right: list[Node]) -> Group:
 
 
 def _argument(right: list[Node], *, digits: bool = False) -> Group:
-    r"""What follows, taken off, in braces. `\frac43` takes 4 and 3, but `\sqrt13` and `2^10` mean whole numbers."""
+    r"""Take the next argument and put it in braces. `\frac43` takes 4 and 3, but `\sqrt13` and `2^10` whole numbers."""
     signs: list[Node] = []
     while right and (right[-1].kind == "f" or (right[-1].kind == "o" and right[-1].text in "+-")):
         signs.append(right.pop())  # `x^-1`: with the argument that follows
@@ -161,7 +160,7 @@ def _braced(nodes: list[Node]) -> Group:
 
 
 def _script(token: Token, before: str, right: list[Node]) -> None:
-    """A power or a subscript. A logarithm keeps its base as an argument."""
+    """Group a power or a subscript. A logarithm keeps its base as an argument."""
     node = right[-1]
     inner = node.items if isinstance(node, Group) and node.kind == "{" else [node]
     only = inner[0] if len(inner) == 1 and token.text == "^" else None
@@ -180,7 +179,7 @@ def _script(token: Token, before: str, right: list[Node]) -> None:
 
 
 def _with_marks(token: Token, right: list[Node]) -> Token:
-    """A name with its primes and its subscript."""
+    """Append primes and a subscript to a name."""
     while right:
         if right[-1].text == "'" and token.kind == "v":
             token = token._replace(text=token.text + "'")
@@ -193,7 +192,6 @@ def _with_marks(token: Token, right: list[Node]) -> Token:
 
 
 def _join_thousands(nodes: list[Node]) -> list[Node]:
-    """1,234.5 as one number."""
     if not any(node.kind == "," for node in nodes):
         return nodes
     joined: list[Node] = []
@@ -210,6 +208,5 @@ def _join_thousands(nodes: list[Node]) -> list[Node]:
 
 
 def _is_thousands(nodes: Nodes) -> bool:
-    """A comma and three digits, without a space."""
     shape = [node.kind for node in nodes] == [",", "n"] and not any(node.spaced for node in nodes)
     return shape and len(nodes[1].text.partition(".")[0]) == 3

@@ -1,4 +1,4 @@
-"""Reads one value with its currency, unit, percent or degree sign, and the base it is written in."""
+"""Read one value with its currency, unit, percent sign, degree sign or base."""
 
 from __future__ import annotations
 
@@ -27,10 +27,14 @@ _PERCENT: Final = frozenset({"percent", "percentage", "pct", "percents"})
 _ORDINALS: Final = frozenset({"th", "st", "nd", "rd"})
 _DIGITS: Final = frozenset("0123456789abcdefghijklmnopqrstuvwxyz.,")
 _UNIT_ENDS: Final = frozenset({"r", "f", "u", "|"})
+_NO_UNITS: Final = frozenset({"squared", "cubed", "remainder"})
+_DENYING: Final = frozenset({"is", "isn", "was", "or"})
+DENIALS: Final = frozenset(
+    {"not", "wrong", "incorrect", "false", "invalid", "rejected", "possibly", "perhaps", "maybe"}
+)
 
 
 def scalar(nodes: Nodes) -> ParsedAnswer:
-    """One value with its currency, unit, percent sign or base; or words."""
     unit: Unit | None = None
     kinds = [node.kind for node in nodes]
     if "$" in kinds:
@@ -60,7 +64,7 @@ def scalar(nodes: Nodes) -> ParsedAnswer:
 
 
 def _without_dollars(nodes: Nodes) -> Nodes:
-    """The amount without a dollar sign before it (perhaps after a minus) or after it."""
+    """Remove a dollar sign before the amount (perhaps after a minus) or after it."""
     if nodes[-1].kind == "$":
         nodes = nodes[:-1]
     if nodes and nodes[0].kind == "$":
@@ -69,7 +73,7 @@ def _without_dollars(nodes: Nodes) -> Nodes:
 
 
 def _is_annotation(node: Node, place: int) -> bool:
-    """Whether words start here, perhaps in brackets or over a fraction bar: cm, (base 8), m over s."""
+    """True if words start here, perhaps in brackets or in a fraction: cm, (base 8), m over s."""
     if node.kind in ("x", "mod"):
         return True
     if not place or node.text not in ("(", "{", "frac") or not isinstance(node, Group) or not node.items:
@@ -101,7 +105,7 @@ def _value(nodes: Nodes, unit: Unit | None, percent: bool) -> ParsedAnswer:
 
 
 def _code(nodes: Nodes) -> str | None:
-    """Letters and digits written together with a digit after a letter, `8gf0`, `A0`: not how a product is written."""
+    """Return letters and digits written together with a digit after a letter (`8gf0`, `A0`), which is not a product."""
     if {node.kind for node in nodes} != {"n", "v"} or any(node.spaced for node in nodes[1:]):
         return None
     if not any(a.kind == "v" and b.kind == "n" for a, b in itertools.pairwise(nodes)):
@@ -111,7 +115,6 @@ def _code(nodes: Nodes) -> str | None:
 
 
 def words(nodes: Nodes) -> ParsedAnswer:
-    """What some nodes say as words."""
     tokens = [t for t in flat(nodes) if t.kind not in _PUNCTUATION and t.text != "'"]
     return in_words(
         "".join((" " if t.spaced or t.kind in ("x", "mod") else "") + t.text.lower() for t in tokens).strip()
@@ -119,7 +122,7 @@ def words(nodes: Nodes) -> ParsedAnswer:
 
 
 def _after_words(nodes: Nodes) -> ParsedAnswer:
-    """An answer that starts with words: a label (`Area: 5`), a currency, or words altogether."""
+    """Read an answer that starts with words: a label (`Area: 5`), a currency, or only words."""
     start = next((k for k, node in enumerate(nodes) if node.kind not in ("x", ":")), len(nodes))
     said, rest = " ".join(node.text for node in nodes[:start]), nodes[start:]
     if not rest:
@@ -137,7 +140,6 @@ def _after_words(nodes: Nodes) -> ParsedAnswer:
 
 
 def _annotated(amount: Nodes, after: Nodes) -> ParsedAnswer:
-    """A number and the words after it."""
     only = after[0] if len(after) == 1 else None
     rest = flat(only.items if isinstance(only, Group) and only.kind in "({" else after)
     first = [t.text.lower() for t in rest[:2]]
@@ -153,7 +155,6 @@ def _annotated(amount: Nodes, after: Nodes) -> ParsedAnswer:
 
 
 def _with_unit(number: Scalar, rest: Sequence[Token], *, bracketed: bool = False) -> Scalar | None:
-    """The number with the words after it taken into account; None when they are more than a unit."""
     if any(t.kind in _UNIT_ENDS or (t.kind == "c" and t.text != "frac") for t in rest):
         return None
     if any(t.kind == "o" and t.text in "+-±" and rest[k - 1].kind != "{" for k, t in enumerate(rest)):
@@ -162,8 +163,8 @@ def _with_unit(number: Scalar, rest: Sequence[Token], *, bracketed: bool = False
         return None  # 4 ft x 12 ft
     said = [t.text.lower() for t in rest]
     word = said[0]
-    if word in _NO_UNITS or (word in _DENYING and not DENIALS.isdisjoint(said)):
-        return None  # 12 is not the answer; 12 squared; 5 or possibly 6
+    if word in _NO_UNITS or word in DENIALS or (word in _DENYING and not DENIALS.isdisjoint(said)):
+        return None  # 12 is not the answer; 12 (wrong); 12 squared; 5 or possibly 6
     if "than" in said[:-1] and rest[said.index("than") + 1].kind == "n":
         return None  # 12 more than 2
     if number.unit == _DEGREES and word in ("c", "f", "k"):
@@ -182,12 +183,12 @@ def _with_unit(number: Scalar, rest: Sequence[Token], *, bracketed: bool = False
         return _compound(number, unit, rest[more:])
     if word not in HEDGES and any(t.kind == "n" and not _is_exponent(rest, k) for k, t in enumerate(rest)):
         return None  # 7打1只, but √2 (approximately 1.414)
-    # "$5 per hour", "$3 million": the first unit decides.
+    # The first unit decides: "$5 per hour", "$3 million".
     return number if unit is None or number.unit is not None else replace(number, unit=unit)
 
 
 def _modulo(number: Scalar, rest: Sequence[Token], *, reduced: bool) -> Scalar:
-    """`12 mod 7` is the remainder 5; `12 (mod 7)` is 12 and all that leave the same one."""
+    """Read `12 mod 7` as the remainder 5, and `12 (mod 7)` as 12 with the unit mod 7."""
     modulus = "".join(t.text for t in rest[1:] if t.kind == "n")
     unit = Unit((), Fraction(1), "mod" + modulus)
     below = int(modulus) if reduced and modulus.isdigit() and len(modulus) < 1000 else 0
@@ -195,13 +196,8 @@ def _modulo(number: Scalar, rest: Sequence[Token], *, reduced: bool) -> Scalar:
 
 
 def _is_exponent(tokens: Sequence[Token], k: int) -> bool:
-    """Whether a number within a unit is a power of the symbol before it: cm2, s^{-1}."""
+    """True if a number within a unit is a power of the symbol before it: cm2, s^{-1}."""
     return k > 0 and (tokens[k - 1].text in ("^", "{", "-") or (tokens[k - 1].kind == "x" and not tokens[k].spaced))
-
-
-_NO_UNITS: Final = frozenset(("squared", "cubed", "remainder"))
-_DENYING: Final = frozenset(("is", "isn", "was", "or"))
-DENIALS: Final = frozenset(("not", "wrong", "incorrect", "possibly", "perhaps", "maybe"))
 
 
 def _spelled(tokens: Sequence[Token]) -> str:
@@ -210,7 +206,7 @@ def _spelled(tokens: Sequence[Token]) -> str:
 
 
 def _second_amount(tokens: Sequence[Token]) -> int | None:
-    """Where a second number with its own unit starts: 3 hours 20 minutes."""
+    """Return the start of a second number with its own unit: 3 hours 20 minutes."""
     kinds = [t.kind for t in tokens]
     return next((k for k in range(1, len(kinds) - 1) if kinds[k - 1 : k + 2] == ["x", "n", "x"]), None)
 
@@ -224,7 +220,6 @@ def _compound(first: Scalar, unit: Unit, tokens: Sequence[Token]) -> Scalar | No
 
 
 def _in_base(nodes: Nodes, base: str) -> Based:
-    """A number written in a base; the base may be in words."""
     text = base.strip().strip("()").lower().removeprefix("base").strip().strip("()")
     value = int(text) if text.isdigit() and len(text) < 4 else number_from_words(text)
     if not isinstance(value, int) or not 2 <= value <= 36:

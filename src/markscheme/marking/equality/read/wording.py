@@ -1,6 +1,6 @@
-r"""What words mean: a table of the ways to say yes, no solution, infinitely many, a day … read top to bottom.
+r"""The meaning of words: a table of the ways to say yes, no solution, infinitely many, a day ….
 
-Words that no row names stay words, in lower case, without punctuation and without what only introduces them.
+Other words stay words, in lower case, without punctuation and without an introduction such as "it is".
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _QUADRANTS: Final = ("first 1st i 1", "second 2nd ii 2", "third 3rd iii 3", "fou
 _THINGS: Final = r"(?:(?:real|integer|such|positive|possible|valid|common|other) )*"
 UNDEFINED: Final = Text("does not exist")
 
-# What is meant, and how it is said: a pattern for all of the words. The first row that fits wins.
+# Meanings and a pattern for the whole text. The first matching row wins.
 _MEANINGS: Final[tuple[tuple[ParsedAnswer, str], ...]] = (
     (Text("yes"), r"yes|yes it is|yes they are|yes it does|是|是的|да|sí|oui|ja|はい|ndiyo|ใช่|হ্যাঁ|అవును"),
     (Text("no"), r"no|no it is not|no it does not|否|不是|不|нет|não|non|nein|いいえ|hapana|ไม่|না|లేదు"),
@@ -64,7 +64,7 @@ _MEANINGS: Final[tuple[tuple[ParsedAnswer, str], ...]] = (
 )  # fmt: skip
 _SAID: Final = re.compile("|".join(f"(?P<m{k}>{pattern})" for k, (_, pattern) in enumerate(_MEANINGS)))
 _LONGEST: Final = 80
-_LONGEST_SUBJECT: Final = 80  # characters of what something is said of; a longer text says more than its last clause
+_LONGEST_SUBJECT: Final = 80  # characters; a longer text says more than its last clause
 _DIGIT: Final = re.compile(r"\d")
 _DATE: Final = re.compile(
     rf"(?:(?P<a>\d{{1,2}})(?: ?(?:st|nd|rd|th))?(?: of)? )?(?P<month>{'|'.join(f'{m}|{m[:3]}' for m in _MONTHS)})"
@@ -76,7 +76,7 @@ _NUMERIC_DATE: Final = re.compile(r"(?P<a>\d{1,2})/(?P<b>\d{1,2})/(?P<year>\d{4}
 
 
 def numeric_date(text: str) -> Text | None:
-    """07/28/2001 or 2001-07-28 as a date; 03/04/2001, which may be in March or in April, equals no date in words."""
+    """Read 07/28/2001 or 2001-07-28. 03/04/2001 may be in March or April, so it equals no date in words."""
     if (found := _NUMERIC_DATE.fullmatch(text)) is None:
         return None
     year, first, second = found["year"] or found["y"], int(found["a"] or found["m"]), int(found["b"] or found["d"])
@@ -87,19 +87,18 @@ def numeric_date(text: str) -> Text | None:
 
 
 def undressed(text: str) -> str:
-    r"""The text without font commands, spacing and braces: what `\text{(C) Plane}` says."""
+    r"""Remove font commands, spacing and braces, as from `\text{(C) Plane}`."""
     if "\\" in text:
         text = _SPACING.sub(" ", _DRESS.sub("", _COLON.sub(":", text)))
     return text.replace("{", "").replace("}", "").strip()
 
 
 def words_of(text: str) -> str:
-    """The words of a text in lower case, without punctuation."""
     return " ".join(_WORD.findall(undressed(text).lower()))
 
 
 def meaning(words: str) -> ParsedAnswer | None:
-    """What words in lower case mean, where a row of the table or a date says so."""
+    """Return the meaning of words in lower case by the table or as a date, or None."""
     if len(words) > _LONGEST:
         return None
     if m := _SAID.fullmatch(words):
@@ -115,15 +114,14 @@ def meaning(words: str) -> ParsedAnswer | None:
 
 
 def in_words(words: str) -> ParsedAnswer:
-    """What words in lower case mean; words without a meaning in the table are their own."""
     known = meaning(words)
     return known if known is not None else _without_introduction(words)
 
 
 def _without_introduction(words: str) -> Text:
-    """Words without what they are said of ("it is an ellipse"), and without what only introduces or classes them.
+    """Remove the subject ("it is an ellipse"), introducing words and classing words.
 
-    A sentence of two clauses ("Ann is a saint and Tom is a sinner") is left unchanged.
+    A sentence of two clauses ("Ann is a saint and Tom is a sinner") stays unchanged.
     """
     subject = ""
     while not subject and (verb := _VERB.search(words)) is not None:

@@ -1,11 +1,11 @@
-"""Antiderivatives: where both sides end in a constant of integration, they may differ by a constant."""
+"""Antiderivatives: two answers that both end in a constant of integration may differ by a constant."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
 from markscheme.marking.equality.algebra.arithmetic import sub
-from markscheme.marking.equality.algebra.exact import Expr, Value, generator, variables
+from markscheme.marking.equality.algebra.exact import Value, generator, variables
 from markscheme.marking.equality.algebra.numeric import varies
 
 if TYPE_CHECKING:
@@ -16,25 +16,21 @@ _INTEGRATED: Final = frozenset("rstuvwxyz")
 
 
 def antiderivatives(comparator: Comparator, a: Value, b: Value) -> bool | None:
-    """Whether both values are f(x) + C, and their functions differ by a constant."""
-    if (
-        not isinstance(a, Expr)
-        or not isinstance(b, Expr)
-        or (one := _function(a)) is None
-        or (two := _function(b)) is None
-    ):
+    """True if both values are f(x) + C and their functions differ by a constant."""
+    one, two = _function(a), _function(b)
+    if one is None or two is None:
         return False
     difference = sub(one, two)
     if "c" in variables(a) | variables(b) and difference != 0:
-        return False  # a small c may be any name; only as the other's C it is a constant
+        return False  # a small c may be any name
     if (names := variables(difference)) and varies(difference, names) is not False:
         return False
     comparator.flag("constant of integration")
     return comparator.is_constant(difference) if names else True
 
 
-def _function(value: Expr) -> Value | None:
-    """The function in front of `+ C`, or None. In A + B + C and a + b + c the last letter is a name like the others."""
+def _function(value: Value) -> Value | None:
+    """Return the function before `+ C`, or None. In A + B + C and a + b + c the last letter is a variable like the others."""
     names = variables(value)
     for name in _CONSTANTS:
         if name in names and not _INTEGRATED.isdisjoint(names) and not any(x.isupper() for x in names - {name}):

@@ -38,23 +38,18 @@ def relations(comparator: Comparator, a: Relation, b: Relation) -> bool | None:
 
 
 def _same_name(a: str, b: str) -> bool:
-    """f(x) and y name the same thing; x and y do not."""
+    """True for x and x and for f(x) and y, False for x and y."""
     return a == b or ("(" in a and b == "y") or ("(" in b and a == "y")
 
 
 def _proportional(comparator: Comparator, a: Relation, b: Relation) -> bool | None:
-    """Whether the equations are the same up to a non-zero factor (a positive one for inequalities)."""
+    """True if two equations are the same up to a non-zero factor (a positive one for inequalities)."""
     p, q = _difference(a), _difference(b)
-    if p is None or q is None:
-        return False
     if not isinstance(p, Expr) or not isinstance(q, Expr):
-        return False  # true of all numbers or of none: then the sides must be the same
+        return False  # without a variable both sides have to be the same
     names = variables(p)
-    if not names or names != variables(q):
-        return False  # 20√3 = 34.6 says nothing of a variable, so the sides must be the same, too
-    if p.den != q.den:
-        return False  # of inequalities, for equations are multiplied by their denominators
-    # Now they compare coefficient by coefficient.
+    if not names or names != variables(q) or p.den != q.den:
+        return False
     top, bottom = (_coefficients(value, names, a.operator) for value in (p, q))
     if set(top) != set(bottom):
         return None if not (is_complete(p) and is_complete(q)) and differ(p, q, names) is False else False
@@ -80,10 +75,10 @@ def _difference(relation: Relation) -> Value | None:
 
 
 def _coefficients(value: Expr, names: set[str], operator: str) -> dict[tuple[tuple[str, int | Fraction], ...], Value]:
-    """The constant coefficient of every monomial in the variables.
+    """Return the constant coefficient of every monomial in the variables.
 
-    An equation is multiplied by the variables it divides by: y = 1/x is xy = 1. Never divided, which loses solutions
-    (x² = x is not x = 1); and of an inequality the sign of a variable would have to be known.
+    An equation is multiplied by the variables it divides by: y = 1/x is xy = 1. It is never divided, which loses solutions
+    (x² = x is not x = 1). An inequality is not multiplied either, since the sign of the variable is unknown.
     """
     rows = [dict(mono) for mono in value.terms]
     below = {g: min(0, *(row.get(g, 0) for row in rows)) if operator == "=" else 0 for g in names}
@@ -97,7 +92,7 @@ def _coefficients(value: Expr, names: set[str], operator: str) -> dict[tuple[tup
 
 
 def relation_other(comparator: Comparator, a: Relation, b: ParsedAnswer) -> bool | None:
-    """`x = 5` against 5: a side that only names the other is dropped; any other equation is not its value."""
+    """Compare `x = 5` with 5: drop a side that only names the other. Any other equation is not its value."""
     if a.operator != "=":
         return False
     named: ParsedAnswer | None = None
@@ -106,14 +101,14 @@ def relation_other(comparator: Comparator, a: Relation, b: ParsedAnswer) -> bool
     elif a.right_name and not _occurs(a.right_name, a.left):
         named = a.left
     elif isinstance(a.left, Scalar) and isinstance(a.right, Scalar) and _names_a_quantity(a.left.value):
-        # m + n = 73 and AB·CD = 12 name a quantity; x² = 5 asks for x. 21 + 49 = 70 is a sum. A gold that is the
-        # equation of a curve, x² + y² = 25, or that has zero on the right asks for the equation.
+        # m + n = 73 and AB·CD = 12 name a quantity, 21 + 49 = 70 is a sum, but x² = 5 asks for x. A gold that is the
+        # equation of a curve, x² + y² = 25, or has zero on the right, asks for the equation.
         curve = comparator.flipped and ({"x", "y"} <= variables(a.left.value) or a.right.value == 0)
         named = None if variables(a.right.value) or curve else a.right
     elif not isinstance(a.left, Scalar) and isinstance(a.right, Scalar) and not variables(a.right.value):
-        named = a.right  # a binomial coefficient written as a column, and its value
+        named = a.right  # a binomial coefficient as a column, and its value
     elif not isinstance(a.right, Scalar) and (isinstance(a.left, Scalar) or comparator.fresh().same(a.left, a.right)):
-        named = a.right  # B⁻¹ = a matrix; an interval, and the same simplified
+        named = a.right  # B⁻¹ = a matrix; an interval and its simplification
     if named is None or (not comparator.flipped and _is_curve(a, named)):
         return False
     verdict = comparator.same(named, b)
@@ -123,14 +118,14 @@ def relation_other(comparator: Comparator, a: Relation, b: ParsedAnswer) -> bool
 
 
 def _names_a_quantity(left: Value) -> bool:
-    """A number, or a combination of several variables that is not the equation of a curve: all coefficients ±1."""
+    """True for a number, or for several variables with coefficients ±1, which are not the equation of a curve."""
     if not isinstance(left, Expr) or not variables(left):
         return True
     return len(variables(left)) != 1 and () not in left.terms and all(abs(c) == 1 for c in left.terms.values())
 
 
 def _is_curve(equation: Relation, named: ParsedAnswer) -> bool:
-    """`y = 2x + 3` answers the question for a line, not the one for `2x + 3`; `f(x) = 2x + 3` answers either."""
+    """True for `y = 2x + 3`, which is a line and not the expression `2x + 3`; `f(x) = 2x + 3` may be either."""
     names_y = equation.left_name == "y" if named is equation.right else equation.right_name == "y"
     return names_y and isinstance(named, Scalar) and "x" in variables(named.value)
 

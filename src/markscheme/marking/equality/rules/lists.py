@@ -21,7 +21,7 @@ def sequences(comparator: Comparator, a: Sequence, b: Sequence) -> bool | None:
     if len(a.items) != len(b.items):
         return False
     if (a.left, a.right) != (b.left, b.right):
-        # Round or square makes a point or an interval of two; only with more items is it a matter of taste.
+        # Of two items the brackets make a point or an interval; of more items they are a matter of taste.
         if not {a.left + a.right, b.left + b.right} <= {"()", "[]", "<>"}:
             return False
         if len(a.items) == 2 and "<" not in (a.left, b.left):
@@ -32,7 +32,7 @@ def sequences(comparator: Comparator, a: Sequence, b: Sequence) -> bool | None:
 
 def collections(comparator: Comparator, a: Collection, b: Collection) -> bool | None:
     left, right = list(a.items), list(b.items)
-    if a.braces or b.braces or all(isinstance(x, Sequence) for x in left):  # a solution said twice is said
+    if a.braces or b.braces or all(isinstance(x, Sequence) for x in left):  # a repeated solution counts once
         left, right = _distinct(comparator, left), _distinct(comparator, right)
     if len(left) != len(right):
         return False
@@ -48,7 +48,7 @@ def _distinct(comparator: Comparator, items: list[ParsedAnswer]) -> list[ParsedA
 
 
 def _matching(comparator: Comparator, left: list[ParsedAnswer], right: list[ParsedAnswer]) -> bool | None:
-    """Whether the items pair off. Items that cannot be told apart from two others leave it undecided."""
+    """True if the items pair off; None if some pair could not be decided."""
     undecided = False
     for x in left:
         maybe: int | None = None
@@ -70,16 +70,15 @@ def _matching(comparator: Comparator, left: list[ParsedAnswer], right: list[Pars
 
 
 def collection_sequence(comparator: Comparator, a: Collection, b: Sequence) -> bool | None:
-    """x = 1, y = 2 against (1, 2); a list against the same list in brackets; never a set against a point."""
+    """Compare x = 1, y = 2 with (1, 2), and a list with the same list in brackets; a set never equals a point."""
     if a.braces or len(a.items) != len(b.items):
         return False
     items = list(a.items)
     named = all(isinstance(x, Relation) and x.left_name for x in items)
     if comparator.flipped and not named:
-        # The gold is a list of solutions: square brackets may hold them; a point or an interval is something else.
-        return (
-            b.left + b.right == "[]" and not _is_interval(b) and collections(comparator, a, Collection(b.items, False))
-        )
+        # The gold is a list of solutions, which may be in square brackets but is neither a point nor an interval.
+        in_square = b.left + b.right == "[]" and not _is_interval(b)
+        return in_square and collections(comparator, a, Collection(b.items, False))
     if b.left + b.right != "()" or any(_is_infinite(x) for x in b.items):
         return False  # an interval needs its brackets
     if named:
@@ -103,7 +102,7 @@ def _is_infinite(answer: ParsedAnswer) -> bool:
 
 
 def as_sets(comparator: Comparator, a: ParsedAnswer, b: ParsedAnswer) -> bool | None:
-    """Intervals in a row against their union; x = … against a set of points."""
+    """Compare a list of intervals with their union, and x = … with a set of points."""
     try:
         x, y = as_set(a), as_set(b)
     except Unreadable:
@@ -114,9 +113,9 @@ def as_sets(comparator: Comparator, a: ParsedAnswer, b: ParsedAnswer) -> bool | 
 
 
 def collection_scalar(comparator: Comparator, a: Collection, b: Scalar) -> bool | None:
-    """Amounts that add up to one: `137 and 1/2`, `18 dollars and 90 cents`; one value said twice: `3/4 or 0.75`."""
+    """Accept amounts that add up (`137 and 1/2`, `18 dollars and 90 cents`) and one value in two forms (`3/4 or 0.75`)."""
     if len(b.letters) == len(a.items) and b.letters.isupper():
-        # Several choices, A, C and D, written as ACD.
+        # The choices A, C and D written as ACD.
         return sorted(b.letters) == sorted(x.letters if isinstance(x, Scalar) else "" for x in a.items)
     if a.joined == "or":
         return comparator.all([(x, b) for x in a.items]) if comparator.flipped else _said_twice(comparator, a, b)
@@ -134,7 +133,7 @@ def collection_scalar(comparator: Comparator, a: Collection, b: Scalar) -> bool 
 
 
 def _said_twice(comparator: Comparator, a: Collection, b: Scalar) -> bool | None:
-    """The value itself first, then the same in another form or rounded."""
+    """True if the first item is the value and the others are its other forms or roundings."""
     if comparator.same(a.items[0], b) is not True:
         return False
     for item in a.items[1:]:
@@ -144,7 +143,7 @@ def _said_twice(comparator: Comparator, a: Collection, b: Scalar) -> bool | None
 
 
 def _is_rounding(item: Scalar, exact: Scalar) -> bool:
-    """Whether a decimal with two places or more is the value, rounded to as many."""
+    """True if an item is a decimal with at least two places and is the rounded value."""
     scale = Fraction(1, 100) if item.percent else Fraction(1)
     if isinstance(item.value, Expr) or not isinstance(item.value, Fraction):
         return False
@@ -162,7 +161,7 @@ def matrices(comparator: Comparator, a: Matrix, b: Matrix) -> bool | None:
 
 
 def matrix_sequence(comparator: Comparator, a: Matrix, b: Sequence) -> bool | None:
-    """A column against the same numbers in a row: a vector either way."""
+    """Compare a column with the same numbers in a row: both are a vector."""
     if len(a.rows[0]) != 1 or len(a.rows) != len(b.items):
         return False
     verdict = comparator.all([(row[0], y) for row, y in zip(a.rows, b.items, strict=True)])

@@ -1,4 +1,4 @@
-"""The rules of equality, one for two kinds of answers, and the comparator that applies them and keeps what it noticed."""
+"""The rules of equality, one for each pair of kinds, and the comparator that applies them."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from markscheme.marking.equality.kinds import (
 from markscheme.marking.equality.rules import equations, lists, scalars
 
 Rule = Callable[..., bool | None]
-# The rule for two kinds, stated in one order and tried in both: kinds that no row names are never equal.
+# The rule for two kinds, in either order. Kinds without a rule are never equal.
 RULES: Final[dict[tuple[type, type], Rule]] = {
     (Scalar, Scalar): scalars.scalars,
     (Text, Text): scalars.texts,
@@ -57,23 +57,20 @@ RULES: Final[dict[tuple[type, type], Rule]] = {
 
 
 _SIMPLE: Final = 10**9  # no decimal of 13 digits or more is a fraction of smaller numbers
-
-
 _SIMPLE_DENOMINATOR = 99
 _LAST_DIGIT = Fraction(1, 10**15)
 
 
 class Comparator(msgspec.Struct):
-    """One comparison: what it noticed on the way, and what it could not decide."""
+    """One comparison with its flags."""
 
     flags: list[str] = []
-    flipped: bool = False  # whether the first of the two is the gold: rules are written for one order of kinds only
-    places: int | None = None  # the decimal places the problem asks for, if it asks for rounding
+    flipped: bool = False  # True if the first answer is the gold: rules are written for one order of kinds only
+    places: int | None = None  # number of decimals if the problem asks for rounding
     numeric: bool = False
     exhausted: bool = False
 
     def fresh(self) -> Self:
-        """The same question asked of other answers, with nothing noticed yet."""
         return type(self)(flipped=self.flipped, places=self.places)
 
     def flag(self, text: str) -> None:
@@ -81,7 +78,6 @@ class Comparator(msgspec.Struct):
             self.flags.append(text)
 
     def same(self, a: ParsedAnswer, b: ParsedAnswer) -> bool | None:
-        """Whether two answers are equal; None when that could not be told."""
         a, b = plain(a), plain(b)
         rule = RULES.get((type(a), type(b)))
         if rule is not None:
@@ -95,7 +91,7 @@ class Comparator(msgspec.Struct):
         return verdict
 
     def values(self, a: Value, b: Value) -> bool | None:
-        """Whether two values are equal: exactly, or as rounded as the problem asks."""
+        """True if two values are equal exactly, after the rounding that the problem asks for, or as floating-point output."""
         verdict = self.exact(a, b)
         if verdict:
             return True
@@ -109,7 +105,6 @@ class Comparator(msgspec.Struct):
         return verdict
 
     def exact(self, a: Value, b: Value) -> bool | None:
-        """Whether two exact values are equal."""
         if not isinstance(a, Expr) and not isinstance(b, Expr):
             return a == b
         if same(a, b):
@@ -122,15 +117,14 @@ class Comparator(msgspec.Struct):
         return self.undecided(a, b)
 
     def undecided(self, a: Value, b: Value) -> bool | None:  # noqa: ARG002
-        """The verdict on two values that agree numerically, though their canonical forms differ."""
+        """Decide on two values that agree numerically and have different canonical forms."""
         return None
 
     def is_constant(self, value: Value) -> bool | None:  # noqa: ARG002
-        """The verdict on a value with variables that is the same at a few points."""
+        """Decide on a value with variables that is the same at a few points."""
         return None
 
     def all(self, pairs: list[tuple[ParsedAnswer, ParsedAnswer]]) -> bool | None:
-        """Whether every pair is equal."""
         undecided = False
         for a, b in pairs:
             verdict = self.same(a, b)
@@ -141,10 +135,7 @@ class Comparator(msgspec.Struct):
 
 
 def _is_rounded(given: Value, gold: Value, places: int) -> bool:
-    """Whether an answer has at most `places` decimals and is the gold rounded to them.
-
-    An answer with more decimals was not rounded as asked; so a gold that is rounded itself has only itself as answer.
-    """
+    """True if an answer has at most `places` decimals and is the gold rounded to them."""
     if isinstance(given, Expr) or (given * 10**places).denominator != 1:
         return False
     size = approximate(gold)
@@ -154,10 +145,10 @@ def _is_rounded(given: Value, gold: Value, places: int) -> bool:
 
 
 def _is_float_of(printed: Value, value: Value) -> bool:
-    """Whether a decimal of 12 to 17 digits, as code and calculators print a double, is a value but for its last digits.
+    """True if a decimal of 12 to 17 digits, as code and calculators print a double, is a value but for its last digits.
 
-    The last digits of 15 and more are noise of the computation; fewer are the value, rounded or cut off there. Two such
-    decimals are one value where both print the same simple fraction, or where one is the other rounded.
+    With 15 or more digits the last ones are noise; with fewer the value is rounded or truncated. Two such decimals are
+    equal if both print the same simple fraction or one is the other rounded.
     """
     digits, known = _digits(printed), _digits(value)
     if digits >= 15 <= known <= 17 and isinstance(printed, Fraction) and isinstance(value, Fraction):
@@ -178,7 +169,6 @@ def _is_float_of(printed: Value, value: Value) -> bool:
 
 
 def _digits(value: Value) -> int:
-    """The significant digits of a decimal; none for a whole number or anything that is not a decimal."""
     if not isinstance(value, Fraction) or not _SIMPLE < max(abs(value.numerator), value.denominator) < 10**40:
         return 0
     places = next((k for k in range(1, 41) if 10**k % value.denominator == 0), 0)
@@ -186,7 +176,6 @@ def _digits(value: Value) -> int:
 
 
 def plain(answer: ParsedAnswer) -> ParsedAnswer:
-    """A set of one element equals that element."""
     while isinstance(answer, Collection) and len(answer.items) == 1:
         (answer,) = answer.items
     return answer

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 def scalars(comparator: Comparator, a: Scalar, b: Scalar) -> bool | None:
     if a.letters and b.letters and a.letters != b.letters and max(len(a.letters), len(b.letters)) == 1:
-        # Choice letters are often given in lower case; beyond H it is rather a variable, and e is a number.
+        # Choice letters are often in lower case; after H a letter is more likely a variable, and e is a number.
         return a.letters.lower() == b.letters.lower() and a.letters.lower() in "abcdfgh"
     if a.letters and b.letters and (_is_spelling(a.letters) or _is_spelling(b.letters)):
         return a.letters.lower() == b.letters.lower()
@@ -42,7 +42,7 @@ def scalars(comparator: Comparator, a: Scalar, b: Scalar) -> bool | None:
             return _degrees(comparator, *((a, b) if angle(a.unit) == "deg" else (b, a)))
         return False
     if a.unit.dimensions != b.unit.dimensions:
-        # Square units against square inches, cents per ounce against cents: only the number can be compared.
+        # Square units against square inches, cents per ounce against cents.
         comparator.flag("unit ignored")
         return comparator.values(a.value, b.value)
     if a.unit.factor == b.unit.factor:
@@ -51,16 +51,16 @@ def scalars(comparator: Comparator, a: Scalar, b: Scalar) -> bool | None:
 
 
 def _is_spelling(letters: str) -> bool:
-    """Whether letters written together are rather a string, in which order counts, than a product.
+    """True if letters are a string, in which order counts, rather than a product.
 
-    A product is written in small letters, each of them once: `zyx` is `xyz`, but `aab` would be a²b, and `CAB` names
-    points, choices or an order of things. Two capitals are a segment, and AB is BA.
+    A product has small letters, each once: `zyx` is `xyz`, but `aab` would be a²b, and `CAB` names points or choices. Two
+    capitals are a segment, and AB is BA.
     """
     return len(letters) > 2 and (letters.isupper() or len(set(letters)) < len(letters))
 
 
 def _degrees(comparator: Comparator, degrees: Scalar, other: Scalar) -> bool | None:
-    """90° against 90 or against π/2 radians."""
+    """Compare 90° with 90 or with π/2 radians."""
     verdict = comparator.exact(degrees.value, other.value) if other.unit is None else False
     if verdict is not False:
         comparator.flag("unit ignored")
@@ -71,14 +71,14 @@ def _degrees(comparator: Comparator, degrees: Scalar, other: Scalar) -> bool | N
 
 
 def _percent(comparator: Comparator, percent: Scalar, number: Scalar) -> bool | None:
-    """10% against 0.1, which it is, or against 10, where the question asked for a percentage."""
+    """Compare 10% with 0.1, or with 10 in case the question asks for a percentage."""
     verdict = comparator.exact(div(percent.value, 100), number.value)
     if verdict is not False:
         return verdict
     verdict = comparator.exact(percent.value, number.value) if number.unit is None else False
     if verdict:
         size = approximate(number.value)
-        # Below one the sign matters: half a percent is not a half.
+        # Below one the sign matters: half a percent is not one half.
         if size is None or abs(size) <= 1:
             return False
         comparator.flag("percent sign ignored")
@@ -108,7 +108,7 @@ def choice_scalar(comparator: Comparator, a: Choice, b: Scalar) -> bool | None:
 
 
 def choice_value(comparator: Comparator, a: Choice, b: ParsedAnswer) -> bool | None:
-    """`(C) 12` against 12: a letter with its text, against either of them."""
+    """Compare `(C) 12` with 12."""
     return False if a.value is None else comparator.same(a.value, b)
 
 
@@ -119,7 +119,7 @@ def choice_text(comparator: Comparator, a: Choice, b: Text) -> bool | None:
 
 
 def based_scalar(comparator: Comparator, a: Based, b: Scalar) -> bool | None:
-    """A gold's subscript is often dropped, since the problem states the base; an answer's is never to be ignored."""
+    """A gold's base may be missing in the answer, since the problem states it. An answer's base is never ignored."""
     plain = b.unit is None and not b.percent and isinstance(b.value, int) and b.value.bit_length() < 1000
     if plain and a.base == 10 and str(b.value) == a.digits:
         return True
@@ -157,7 +157,7 @@ def _ratio(parts: tuple[Fraction, ...]) -> tuple[Fraction, ...]:
 
 
 def clock_scalar(comparator: Comparator, a: Clock, b: Scalar) -> bool | None:
-    """The ratio 3:4 against 3/4; 2:00 pm against 2."""
+    """Compare the ratio 3:4 with 3/4, and 2:00 pm with 2."""
     if not any(a.parts[1:]) and b.value == a.parts[0]:
         comparator.flag("unit ignored")
         return True
