@@ -12,7 +12,6 @@ import numpy as np
 from markscheme.benchmarks.errata import AMBIGUOUS, Erratum, applying, errata_sha256
 from markscheme.errors import DataError, UsageError
 from markscheme.marking import get_protocol, mark_many
-from markscheme.marking.equality import canonical_key
 from markscheme.reporting.estimates import estimate
 from markscheme.reporting.summary import Errata
 from markscheme.runs.folder import Run
@@ -99,6 +98,8 @@ def suspects(runs: Sequence[Run], least: int = LEAST) -> list[Suspect]:
 
     Runs of one model are one witness. A model's answer is what it gave most often.
     """
+    from markscheme.marking.equality import canonical_key  # a report of a run does not need it
+
     said: dict[str, dict[str, Counter[tuple[str, bool]]]] = {}
     shown: dict[tuple[str, str], str] = {}
     about: dict[str, tuple[str, str]] = {}

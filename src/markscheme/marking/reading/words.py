@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 from fractions import Fraction
-from functools import cache
+from functools import cache, lru_cache
 from importlib.resources import files
 from typing import Final, NamedTuple
 
@@ -57,6 +57,9 @@ class Vocabulary:
 
     def add(self, entry: str, bit: int) -> None:
         """Add a word, a phrase or, with `*`, a stem."""
+        if entry.isascii() and entry.isalpha():  # most entries
+            self.words[entry] = self.words.get(entry, 0) | bit
+            return
         if entry.endswith("*") and " " not in entry:
             self.stems[entry[:-1]] = self.stems.get(entry[:-1], 0) | bit
             return
@@ -111,12 +114,16 @@ def read_language(text: str) -> Vocabulary:
     return found
 
 
+def _own(language: str) -> Vocabulary:
+    return english() if language == "english" else languages()[language]
+
+
 @cache
 def vocabulary(language: str) -> Vocabulary:
     """The vocabulary of a language on top of the English one."""
-    base, own = languages()["english"], languages()[language]
-    if own is base:
-        return base
+    if language == "english":  # without the others, which take a while to read
+        return english()
+    base, own = english(), languages()[language]
     firsts = base.longest.keys() | own.longest.keys()
     return Vocabulary(
         base.words | own.words,
@@ -133,7 +140,7 @@ def vocabulary(language: str) -> Vocabulary:
 @cache
 def unspaced_words(language: str) -> re.Pattern[str] | None:
     """Match the words of a language that is written without blanks, longest first; `None` for the others."""
-    entries = sorted((word for word in languages()[language].words if _UNSPACED.search(word)), key=len, reverse=True)
+    entries = sorted((word for word in _own(language).words if _UNSPACED.search(word)), key=len, reverse=True)
     return re.compile("|".join(map(re.escape, entries))) if entries else None
 
 
@@ -145,23 +152,19 @@ class _Speakers(NamedTuple):
     each: tuple[tuple[str, float], ...]
 
 
-@cache
-def _speakers() -> dict[str, _Speakers]:
-    """What each word of the lexicon says about the language: short and shared words say less."""
-    names: dict[str, list[str]] = {}
-    for name, language in languages().items():
-        for word in language.words.keys() | language.longest.keys():
-            names.setdefault(word, []).append(name)
-    found = {}
-    for word, known in names.items():
-        weights = {name: _weight(word, name) / len(known) for name in known}
-        other = max((weight for name, weight in weights.items() if name != "english"), default=0.0)
-        found[word] = _Speakers(weights.get("english", 0.0), other, tuple(weights.items()))
-    return found
+@lru_cache(_REMEMBERED)  # a table of all words takes longer to make than a small run to mark
+def _speakers(word: str) -> _Speakers | None:
+    """What a word of the lexicon says about the language: short and shared words say less."""
+    known = [name for name, each in languages().items() if word in each.words or word in each.longest]
+    if not known:
+        return None
+    weights = {name: _weight(word, name) / len(known) for name in known}
+    other = max((weight for name, weight in weights.items() if name != "english"), default=0.0)
+    return _Speakers(weights.get("english", 0.0), other, tuple(weights.items()))
 
 
 def _weight(word: str, language: str) -> float:
-    answers = languages()[language].words.get(word, 0) & (kinds.YES | kinds.NO)
+    answers = _own(language).words.get(word, 0) & (kinds.YES | kinds.NO)
     return 1.0 if answers or not word.isascii() else min(1.0, len(word) / 6)
 
 
@@ -182,8 +185,7 @@ def language_of(text: str) -> str:
         for script, name in _SCRIPTS:
             if len(script.findall(text)) > _OWN * len(text) and name in languages():
                 return name
-    speakers = _speakers()
-    known = [found for word in _WORD.findall(text.lower()) if (found := speakers.get(word)) is not None]
+    known = [found for word in _WORD.findall(text.lower()) if (found := _speakers(word)) is not None]
     english = 0.3 + sum(each.english for each in known)
     if sum(each.other for each in known) <= _SURE * english:
         return "english"  # no other language can be ahead
