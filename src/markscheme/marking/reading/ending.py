@@ -33,7 +33,7 @@ _OPERATORS: Final = frozenset("+-*/×·÷^_&\\<>≤≥∈|−=")
 _CONCLUDES: Final = (
     kinds.SO | kinds.ANSWER | kinds.RESULT | kinds.FINAL | kinds.GOOD | kinds.CHOOSE | kinds.UNKNOWN | kinds.YES | kinds.NO
 )  # fmt: skip
-_ENDS_WHOLE: Final = re.compile(r"(?:[.!?。！？।)\]}”\"'`$*>]|\\\])\s*\Z")
+_ENDS_WHOLE: Final = re.compile(r"(?:[.!?。！？।)\]}”\"'`$*>✅]|\\\])\s*\Z")
 _COMMAND: Final = re.compile(r"\\[a-zA-Z]{1,12}\Z|<<[^<>\n]{0,80}\Z")
 _WHOLE_COMMAND: Final = re.compile(
     r"\\(?:pi|infty|alpha|beta|theta|circ|%|emptyset|checkmark|blacksquare|square|Box)\Z"
@@ -45,7 +45,6 @@ _STRUCTURED: Final = re.compile(
 _JSON: Final = re.compile(
     r"[^\n{]{0,120}\s{0,4}(?:```\s?(?:json)?\s{0,4})?\{\s{0,20}\"[a-z_ ]{1,30}\"\s?:", re.IGNORECASE
 )
-_LABELLED: Final = re.compile(r"[:：#]")
 _STOPS: Final = (".", "!", "?", "。", "！", "？", "।", ":", "：")
 _CLOSES: Final = ("\\]", "$$", "```", "**", "</answer>", ".$", ".\\)")
 _TAG: Final = re.compile(r"<(answer|ans|solution)>[^<>]{1,200}</\1>\W{0,8}\Z|\"answer\"\s?:")
@@ -73,14 +72,11 @@ def breaks_off(text: str, start: int, end: int, *, ended: bool = False) -> bool:
     if _is_open(text, start, end, tail):
         return True
     stop = max(start, end - WINDOW) + len(tail)
+    if _states_in_last_line(text, start, stop):
+        return False
     lexed = lex(text, near_end(text, start, stop), stop)
     parts = clauses(lexed)
     if not parts:
-        return False
-    line = text.rfind("\n", max(start, stop - _LINE), stop) + 1
-    if line > start and (
-        _ends_stating(lexed) or (_LABELLED.search(text, line, stop) and _ends_stating(lex(text, line, stop)))
-    ):
         return False
     if _stops_short(lexed, parts[-1], tail):
         return True
@@ -105,8 +101,12 @@ def breaks_off(text: str, start: int, end: int, *, ended: bool = False) -> bool:
     return not stated and (start > 0 or len(tail) > _WORKED) and _concludes_nothing(lexed, parts, tail, after=start > 0)
 
 
-def _ends_stating(lexed: Lexed) -> bool:
-    """True if a text announces an answer and ends in it, as most do: "ANSWER: 72"."""
+def _states_in_last_line(text: str, start: int, stop: int) -> bool:
+    """True if the last line announces an answer and ends in it, "ANSWER: 72": most texts do, and a line is cheap to read."""
+    line = text.rfind("\n", max(start, stop - _LINE), stop) + 1
+    if line <= start:
+        return False
+    lexed = lex(text, line, stop)
     return any(
         each.rank >= STATED and each.mood == ASSERTED and each.value.last >= len(lexed.tokens) - 2
         for kind in (VALUE, LETTERS)
@@ -125,8 +125,7 @@ def ends_with_answer(text: str, start: int, end: int) -> bool:
     box = last_box(tail, max(0, len(tail) - 300), len(tail))
     if box is not None and tail[box.outer_end - 1] == "}" and _AFTER_BOX.match(tail, box.outer_end):
         return True
-    line = text.rfind("\n", max(start, begin + len(tail) - _LINE), begin + len(tail)) + 1
-    if _TAG.search(tail) or (line > start and _ends_stating(lex(text, line, begin + len(tail)))):
+    if _TAG.search(tail) or _states_in_last_line(text, start, begin + len(tail)):
         return True
     lexed = lex(tail, 0, len(tail))
     if not lexed.tokens or not (_ENDS_WHOLE.search(tail) or _is_lone_answer(lexed)):

@@ -6,7 +6,7 @@ statement of the highest rank wins.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 from typing import Final, NamedTuple
 
 from markscheme.marking.reading import kinds
@@ -14,23 +14,19 @@ from markscheme.marking.reading.clauses import ASKED, ASSERTED, REASON, RETRACTE
 from markscheme.marking.reading.lexer import Lexed, Token
 from markscheme.marking.reading.meaning import is_label, is_named, meant_value
 from markscheme.marking.reading.quantities import Value
+from markscheme.marking.reading.retractions import LIGHT, beginnings, takes_back
 from markscheme.marking.reading.values import Kind, is_choice, value_in
 
 # The ranks: in a form made for it; announced as the answer; called right or chosen; concluded or set apart; merely said.
 TYPESET, STATED, CHOSEN, CONCLUDED, SAID = 5, 4, 3, 2, 1
+UNSAID: Final = "cannot be said"  # the rule of a clause that says there is no answer
 # Rules by which an answer is announced, whether a value or a sentence follows.
 ANNOUNCED: Final = ("the answer is", "below a heading", "told as the answer")
-# Words that add nothing to a value that follows them.
-_LIGHT: Final = (
-    kinds.FILLER | kinds.SO | kinds.LIKELY | kinds.THIS | kinds.OPTION | kinds.NOT | kinds.HEDGE | kinds.BOUND | kinds.OPERATE
-    | kinds.APPROX | kinds.ANSWER | kinds.GOOD | kinds.BAD
-)  # fmt: skip
 _TELLING: Final = kinds.WORD | kinds.NUMBER | kinds.LETTER | kinds.FORMULA | kinds.BOX
 _VALUES: Final = _TELLING & ~kinds.WORD | kinds.NUMERAL | kinds.SYMBOL  # one of these is in every number or expression
 _NAMES: Final = kinds.ANSWER | kinds.RESULT
 _PHRASE: Final = 10  # tokens between "answer" and "is": "the answer to the second part of the problem is"
 _HEADING: Final = 6  # words of a line that only announces the answer
-_STEM: Final = 8  # characters in which the forms of a long word agree
 _SHORT_LINE: Final = 12  # tokens of a line that may be nothing but a value
 
 
@@ -56,7 +52,8 @@ def candidates(lexed: Lexed, kind: Kind, *, plainly: bool = False) -> list[Candi
 
 def _candidates(lexed: Lexed, kind: Kind, plainly: bool) -> list[Candidate]:
     found: list[Candidate] = []
-    heading = remarking = reconsidered = False
+    heading = 0
+    remarking = reconsidered = False
     named: set[str] = set()  # how the words of the chosen option's text begin
     for number, clause in enumerate(clauses(lexed)):
         here = clause.kinds
@@ -68,12 +65,14 @@ def _candidates(lexed: Lexed, kind: Kind, plainly: bool) -> list[Candidate]:
             or (bool(here & kinds.REMARK) and _is_remark(lexed, clause))
         )
         heading_before = heading
+        if _numbers_a_step(lexed, number):
+            heading &= kinds.ANSWER
+            continue
         said = [] if remarking else list(_of_clause(lexed, clause, number, kind, heading, plainly))
-        heading = (not remarking and _is_heading(lexed, clause)) or (
-            heading and not said and clause.last - clause.first < 3
-        )
+        kept = heading if not said and clause.last - clause.first < 3 else 0
+        heading = (0 if remarking else _heads(lexed, number)) or kept
         if said and kind.name == "letter" and _has_its_text(lexed, clause, kind, said[-1].value, heading_before):
-            named.update(_beginnings(lexed, said[-1].value.last + 1, clause.last))
+            named.update(beginnings(lexed, said[-1].value.last + 1, clause.last))
         if found and not said and takes_back(lexed, clause, named):
             found[-1] = found[-1]._replace(mood=RETRACTED)
         elif found and said:
@@ -89,13 +88,32 @@ def _candidates(lexed: Lexed, kind: Kind, plainly: bool) -> list[Candidate]:
     return found
 
 
+def _numbers_a_step(lexed: Lexed, number: int) -> bool:
+    """True for a clause that is only the number of a step or an item, with its text after it on the line: "2. Divide"."""
+    parts = clauses(lexed)
+    clause = parts[number]
+    if (
+        clause.first != clause.last
+        or not clause.kinds & kinds.NUMBER
+        or clause.ender != kinds.STOP
+        or number + 1 == len(parts)
+    ):
+        return False
+    token, following = lexed.tokens[clause.first], lexed.tokens[parts[number + 1].first]
+    between = lexed.text[token.end : following.start]
+    before = lexed.text[max(0, token.start - 4) : token.start].rpartition("\n")
+    return between.strip(" *_") == "." and bool(before[1]) and not before[2].strip(" *#>-")
+
+
 def _unspoken(lexed: Lexed, clause: Clause, number: int, kind: Kind, said: list[Candidate]) -> list[Candidate]:
     """An answer that says that there is none: "none of them is right", "it cannot be determined"."""
     here = clause.kinds
     if kind.name == "letter" and not said and here & kinds.NONE and here & (_NAMES | kinds.GOOD):
         rank, rule = STATED, "none of them"
     elif kind.name == "value" and here & kinds.UNKNOWN and (not said or _is_unsaid(lexed, clause, said[0])):
-        rank, rule = CONCLUDED, "cannot be said"
+        rank, rule = CONCLUDED, UNSAID
+    elif kind.name == "word" and not said and here & kinds.ANSWER and here & (kinds.HEDGE | kinds.UNKNOWN):
+        rank, rule = STATED, UNSAID
     else:
         return []
     whole = Value(clause.first, clause.last, lexed.said(clause.first, clause.last))
@@ -155,7 +173,7 @@ def _is_remark(lexed: Lexed, clause: Clause) -> bool:
 
 
 def _of_clause(
-    lexed: Lexed, clause: Clause, number: int, kind: Kind, heading: bool, plainly: bool
+    lexed: Lexed, clause: Clause, number: int, kind: Kind, heading: int, plainly: bool
 ) -> Iterator[Candidate]:
     may_say = _VALUES if kind.name == "value" else 0 if kind.words else kind.classes
     if may_say and not clause.kinds & may_say:
@@ -170,7 +188,7 @@ def _of_clause(
             return
 
 
-def _has_its_text(lexed: Lexed, clause: Clause, kind: Kind, value: Value, heading: bool) -> bool:
+def _has_its_text(lexed: Lexed, clause: Clause, kind: Kind, value: Value, heading: int) -> bool:
     """True if a choice is announced with its text, which says nothing of the choice: "The answer is (B) impossible"."""
     if kind.name != "letter" or value.last == clause.last or not is_label(lexed, value):
         return False
@@ -179,12 +197,12 @@ def _has_its_text(lexed: Lexed, clause: Clause, kind: Kind, value: Value, headin
         place -= 1
     if place < clause.first:  # the text opens with it
         following = next((token for token in lexed.tokens[value.last + 1 :] if token.kinds & kinds.WORD), None)
-        opens = heading or not lexed.text[: lexed.tokens[value.first].start].strip(" *([\n")
+        opens = heading != 0 or not lexed.text[: lexed.tokens[value.first].start].strip(" *([\n")
         return opens and following is not None and not following.kinds & (kinds.IS | kinds.NOT)
     return bool(lexed.tokens[place].kinds & (kinds.IS | kinds.COLON))
 
 
-def _stated(lexed: Lexed, clause: Clause, kind: Kind, heading: bool, plainly: bool) -> Iterator[tuple[int, str, Value]]:
+def _stated(lexed: Lexed, clause: Clause, kind: Kind, heading: int, plainly: bool) -> Iterator[tuple[int, str, Value]]:
     """What each rule finds in a clause, the strongest first."""
     tokens, first, last = lexed.tokens, clause.first, clause.last
     if clause.kinds & kinds.HASHES and (value := _hashed(lexed, clause, kind)) is not None:
@@ -193,7 +211,7 @@ def _stated(lexed: Lexed, clause: Clause, kind: Kind, heading: bool, plainly: bo
     if heading and (value := meant_value(lexed, kind, clause, first, last)) is not None:
         emphasised = tokens[value.first - 1].kinds & kinds.EMPHASIS
         direct = _is_lone(lexed, clause, value) or kind.name != "value" or emphasised
-        yield (STATED if direct else CONCLUDED), "below a heading", value
+        yield (STATED if direct and heading & kinds.ANSWER else CONCLUDED), "below a heading", value
         return
     if clause.kinds & _NAMES:
         yield from _announced(lexed, clause, kind, plainly)
@@ -311,7 +329,7 @@ def _after_label(lexed: Lexed, slot: int, last: int) -> int:
 
 def _content_words(lexed: Lexed, first: int, end: int) -> int:
     """How many words of content are in tokens `first` up to `end`."""
-    return sum(1 for token in lexed.tokens[first:end] if token.kinds & kinds.WORD and not token.kinds & _LIGHT)
+    return sum(1 for token in lexed.tokens[first:end] if token.kinds & kinds.WORD and not token.kinds & LIGHT)
 
 
 def _called_good(lexed: Lexed, clause: Clause, kind: Kind) -> Value | None:
@@ -347,54 +365,17 @@ def _is_alone(lexed: Lexed, clause: Clause, kind: Kind) -> bool:
     return value is not None and _is_lone(lexed, clause, value)
 
 
-def _is_heading(lexed: Lexed, clause: Clause) -> bool:
-    """True for a line that only announces the answer: "Final answer:", "## Answer"."""
+def _heads(lexed: Lexed, number: int) -> int:
+    """The kinds of what a line announces that says nothing else: "Final answer:", "## Answer"; 0 for any other line."""
+    parts = clauses(lexed)
+    clause = parts[number]
     here, last = clause.kinds, lexed.tokens[clause.last].kinds
-    named = here & _NAMES or (here & kinds.GOOD and here & kinds.OPTION)
+    if number > 1 and parts[number - 1].opener & kinds.BECAUSE and lexed.tokens[clause.first].kinds & kinds.IS:
+        here |= parts[number - 2].kinds & _NAMES  # "The answer, based on the table, is:"
+    named = here & _NAMES or (kinds.ANSWER if here & kinds.GOOD and here & kinds.OPTION else 0)
     if clause.ender != kinds.LINE or not named or (here & kinds.ASK and not here & kinds.ANSWER):
-        return False
+        return 0
     if here & (_TELLING & ~kinds.WORD | kinds.EQUALS):
-        return False
+        return 0
     words = sum(bool(token.kinds & kinds.WORD) for token in lexed.tokens[clause.first : clause.last + 1])
-    return words <= _HEADING and bool(last & (kinds.WORD | kinds.COLON | kinds.EMPHASIS))
-
-
-def _beginnings(lexed: Lexed, first: int, last: int) -> set[str]:
-    return {lexed.said(at, at).lower()[:_STEM] for at in range(first, last + 1)}
-
-
-def takes_back(lexed: Lexed, clause: Clause, named: Collection[str] = ()) -> bool:
-    """True if a clause without a value says that the answer before it is wrong: "This answer is wrong", "That is not right".
-
-    Words that begin like one of `named` are the subject of the question, and judge nothing."""
-    subject, denied = True, False
-    for token in lexed.tokens[clause.first : clause.last + 1]:
-        here = token.kinds
-        if not here & kinds.WORD:
-            continue
-        if here & (kinds.ASK | kinds.OTHERS):
-            return False
-        if here & kinds.RETRACT and _says_wrong(lexed, token):
-            return True
-        denied = denied or bool(here & kinds.NOT)
-        if here & kinds.NO and token.end == lexed.tokens[clause.last].end:
-            return subject  # "Wait, no."
-        if here & (kinds.THIS | kinds.ANSWER | kinds.RETRACT):
-            subject = True
-        elif subject and (here & kinds.BAD or (denied and here & kinds.GOOD)):
-            if lexed.text[token.start : token.end].lower()[:_STEM] not in named:
-                return True
-        elif not here & (kinds.IS | kinds.NOT | _LIGHT):
-            subject = False
-    return False
-
-
-def _says_wrong(lexed: Lexed, token: Token) -> bool:
-    """True if a phrase of retraction says by itself that something is wrong: "this is wrong", not "wait"."""
-    here, said = token.kinds, lexed.text[token.start : min(token.end, token.start + 40)].lower()
-    parts = said.split()
-    if len(parts) == 1 and not said.isascii():  # a script without blanks
-        parts = [said[first:last] for first in range(len(said)) for last in range(first + 1, len(said) + 1)]
-    for part in parts:
-        here |= lexed.words.words.get(part, 0)
-    return bool(here & kinds.BAD or (here & kinds.NOT and here & kinds.GOOD))
+    return named if words <= _HEADING and last & (kinds.WORD | kinds.COLON | kinds.EMPHASIS) else 0

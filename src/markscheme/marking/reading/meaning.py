@@ -48,9 +48,20 @@ def _predicate(lexed: Lexed, kind: Kind, first: int, last: int) -> Value | None:
         if lexed.tokens[at].kinds & kinds.IS:
             value = value_in(lexed, kind, at + 1, last)
             agent = _agent(lexed, kind, value, last) if value is not None and value.first == at + 1 else None
-            subject = agent or (value_in(lexed, kind, first, at - 1) if value is not None and at > first else None)
+            subject = agent or (_subject(lexed, kind, first, at - 1) if value is not None else None)
             return value if value is None or subject is None else value._replace(parts=(subject.content,))
-    return value_in(lexed, kind, first, last)
+    value = value_in(lexed, kind, first, last)
+    verb = next((at for at in range(first, last) if lexed.tokens[at].kinds == kinds.WORD | kinds.CONNECT), first)
+    alone = value is not None and not lexed.has(kinds.AND | kinds.OR | kinds.BUT, verb, last)
+    subject = _subject(lexed, kind, first, verb - 1) if alone else None
+    return value if value is None or subject is None else value._replace(parts=(subject.content,))
+
+
+def _subject(lexed: Lexed, kind: Kind, first: int, last: int) -> Value | None:
+    """The words before a verb, without what leads to them: of "so we see that Ann" it is Ann."""
+    leads = kinds.SO | kinds.COMMA | kinds.COLON | kinds.THIS
+    begin = next((at + 1 for at in range(last, first - 1, -1) if lexed.tokens[at].kinds & leads), first)
+    return value_in(lexed, kind, begin, last) if begin <= last else None
 
 
 def _agent(lexed: Lexed, kind: Kind, value: Value, last: int) -> Value | None:

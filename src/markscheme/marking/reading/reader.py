@@ -21,18 +21,19 @@ from markscheme.marking.reading.grammar import (
     SAID,
     STATED,
     TYPESET,
+    UNSAID,
     Candidate,
     best,
     candidates,
-    takes_back,
 )
 from markscheme.marking.reading.lexer import Lexed, lex, near_end
 from markscheme.marking.reading.numbers import ascii_digits
 from markscheme.marking.reading.quantities import inside
+from markscheme.marking.reading.retractions import takes_back
 from markscheme.marking.reading.sections import ResponseSections
 from markscheme.marking.reading.tags import closed_answer, finished_answer, tagged_answer
 from markscheme.marking.reading.values import LETTERS, VALUE, Kind
-from markscheme.marking.reading.words import WORD_PATTERN, announces, english
+from markscheme.marking.reading.words import WORD_PATTERN, announces, english, language_of, vocabulary
 from markscheme.marking.reading.writings import other_writing
 
 _TYPESET: Final = (json_answer, boxed_answer, tagged_answer, finished_answer)
@@ -143,6 +144,8 @@ def _read(sections: ResponseSections, kind: Kind, texts: Mapping[str, str]) -> R
         ):
             return bare
         reading = _in_prose(text, start, end, kind, texts=texts)
+        if reading is not None and kind.name == "word" and reading.rule == UNSAID:
+            return None
         if (reading is None or reading.rank < CHOSEN) and kind.name in ("letter", "word"):
             reading = _in_first_line(text, start, end, kind) or reading
         return reading or (_all_of_it(text, start, end) if kind.name in ("value", "text") and not texts else None)
@@ -182,7 +185,8 @@ def _bare_answer(text: str, start: int, end: int) -> Reading | None:
     if not said or "\n" in said or _LABEL.fullmatch(said) or _MARKED.search(said):
         return None
     for word in _WORD.findall(_COMMANDS.sub(" ", said).lower()):
-        if len(word) > 2 or word > "\u0400" or (len(word) == 2 and english().classes(word)):
+        known = english().classes(word) or vocabulary(language_of(said)).classes(word) & (kinds.NOT | kinds.BUT)
+        if len(word) > 2 or word > "\u0400" or (len(word) == 2 and known):
             return None
     at = text.find(said, start)
     alternative = other_writing(said, "prose", said.endswith("!")) if said[0] != "(" else None

@@ -49,5 +49,5 @@ def _result(content: str) -> str | None:
         unknowns -= {"x"}
     computed = not unknowns and _COMPUTED.search(sides[-2])
     if computed or (len(unknowns) > 1 and "^" not in content) or (len(sides) > 2 and not unknowns):
-        return sides[-1].strip(" $.\\")
+        return sides[-1].strip(" $.").rstrip("\\ ")
     return None
