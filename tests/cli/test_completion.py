@@ -11,7 +11,7 @@ import pytest
 
 from markscheme.benchmarks import benchmarks
 from markscheme.cli import COMMANDS, build_parser, main
-from markscheme.cli.completion import SCRIPTS, candidates
+from markscheme.cli.completion import SHELLS, candidates, script
 from markscheme.marking import protocol_names
 from markscheme.models import backend_names
 
@@ -74,8 +74,8 @@ def environment(tmp_path):
     program = tmp_path / "markscheme"
     program.write_text(f'#!/bin/sh\nexec {sys.executable} -m markscheme "$@"\n')
     program.chmod(0o755)
-    for shell, script in SCRIPTS.items():
-        (tmp_path / f"completion.{shell}").write_text(script)
+    for shell in SHELLS:
+        (tmp_path / f"completion.{shell}").write_text(script(shell))
     paths = {"PATH": f"{tmp_path}:{os.environ['PATH']}", "HOME": str(tmp_path), "TERM": "dumb", "PS1": "$ "}
     return {**os.environ, **paths, "XDG_CONFIG_HOME": str(tmp_path)}
 
@@ -131,4 +131,4 @@ def test_fish_when_asked_what_it_would_offer_then_names_and_meanings(environment
         ["fish", "--no-config", "-c", ask], capture_output=True, text=True, env=environment, cwd=environment["HOME"]
     )
     assert done.stdout.splitlines()[0].split("\t")[0] == "gsm8k-strict"
-    assert {line.split("\t")[0] for line in done.stdout.splitlines()[1:]} >= {f"completion.{name}" for name in SCRIPTS}
+    assert {line.split("\t")[0] for line in done.stdout.splitlines()[1:]} >= {f"completion.{name}" for name in SHELLS}

@@ -40,7 +40,7 @@ def test_command_help_when_built_then_has_a_module_behind_it(command):
     assert f"usage: markscheme {command}" in shown
 
 
-@pytest.mark.parametrize("command", ["--help", "list", "list --json", "show math-sample"])
+@pytest.mark.parametrize("command", ["--help", "list"])
 def test_output_when_the_pipe_is_closed_then_no_failure(command):
     # `true` never reads, so the pipe is closed by the time a slow starter writes; pipefail shows our own exit code.
     script = f"set -o pipefail; {sys.executable} -m markscheme {command} | true"

@@ -10,6 +10,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from markscheme.redaction import printable
 from markscheme.reporting.terminal import gold_line
 
 if TYPE_CHECKING:
@@ -114,14 +115,16 @@ def _asked(question: Question, response: Response, place: str) -> str:
     """Show problem, gold and response, and return the key that was pressed: y, n, u, b or q."""
     whole = response.text
     print(f"── {place} " + "─" * 60)
-    print(f"{_plain(question.problem.statement)}\n\ngold: {_plain(gold_line(question.problem.gold))}\n\nresponse:")
-    print(_plain(f"[…]\n{whole[-SHOWN:]}" if len(whole) > SHOWN else whole))
+    print(
+        f"{printable(question.problem.statement)}\n\ngold: {printable(gold_line(question.problem.gold))}\n\nresponse:"
+    )
+    print(printable(f"[…]\n{whole[-SHOWN:]}" if len(whole) > SHOWN else whole))
     while True:
         print("y/n/u/m/b/q? ", end="", flush=True)
         key = _key()
         print(key)
         if key == "m":
-            print(_plain(whole))
+            print(printable(whole))
         elif key in (*KEYS, "b", "q"):
             return key
 
@@ -141,8 +144,3 @@ def _key() -> str:
         return sys.stdin.read(1).lower()
     finally:
         termios.tcsetattr(sys.stdin, termios.TCSADRAIN, before)
-
-
-def _plain(text: str) -> str:
-    """Replace control characters, which a terminal would obey."""
-    return "".join(each if each.isprintable() or each in "\n\t" else "�" for each in text)

@@ -8,40 +8,13 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Iterator, Mapping, Sequence
+from importlib.resources import files
 
-SCRIPTS = {
-    "bash": """\
-_markscheme() {
-    local IFS=$'\\n'
-    COMPREPLY=($(markscheme completion words "${COMP_WORDS[@]:1:COMP_CWORD}" 2>/dev/null | cut -f1))
-    [[ ${COMPREPLY[0]} == */ ]] && compopt -o nospace
-}
-complete -o default -F _markscheme markscheme
-""",
-    "zsh": """\
-#compdef markscheme
-_markscheme() {
-    local -a offered shown ending
-    offered=("${(@f)$(markscheme completion words "${(@)words[2,CURRENT]}" 2>/dev/null)}")
-    if [[ -z $offered ]]; then _files; return; fi
-    shown=("${(@)offered//$'\\t'/  -- }")
-    [[ ${offered[1]%%$'\\t'*} == */ ]] && ending=(-S '')
-    compadd $ending -l -d shown -- "${(@)offered%%$'\\t'*}"
-}
-compdef _markscheme markscheme
-""",
-    "fish": """\
-function __markscheme_words
-    set -l offered (markscheme completion words (commandline -opc)[2..-1] (commandline -ct) 2>/dev/null)
-    if test (count $offered) -gt 0
-        printf '%s\\n' $offered
-    else
-        __fish_complete_path (commandline -ct)
-    end
-end
-complete -c markscheme -f -a '(__markscheme_words)'
-""",
-}
+SHELLS = ("bash", "zsh", "fish")
+
+
+def script(shell: str) -> str:
+    return files("markscheme.cli").joinpath("shells", f"completion.{shell}").read_text()
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -50,8 +23,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Print the script, or the completions of the last word."""
-    if args.shell in SCRIPTS:
-        print(SCRIPTS[args.shell], end="")
+    if args.shell in SHELLS:
+        print(script(args.shell), end="")
         return 0
     for value, meaning in candidates(args.words):
         print(f"{value}\t{meaning}" if meaning else value)

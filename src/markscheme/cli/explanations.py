@@ -9,9 +9,11 @@ from pathlib import Path
 from typing import Any
 
 from markscheme.cli import complain
+from markscheme.cli.page import one_line
 from markscheme.errors import UsageError
 from markscheme.marking import explain, get_protocol, mark
 from markscheme.marking.reading.explaining import Explanation
+from markscheme.redaction import printable
 from markscheme.reporting.terminal import print_json
 from markscheme.types import Mark, Problem, Response
 
@@ -74,5 +76,5 @@ def _text(told: dict[str, Any]) -> str:
     how: Explanation | None = told["explanation"]
     name = f"{told['problem']} sample {found.sample}: " if told["problem"] else ""
     head = f"{name}{found.verdict} ({found.protocol}){f': {found.why}' if found.why else ''}"
-    head = "".join(each if each.isprintable() else "�" for each in head)
+    head = printable(one_line(head))
     return f"{head}\n{'-' * min(len(head), 100)}\n{how if how is not None else ''}\n"

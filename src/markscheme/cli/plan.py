@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from markscheme.reporting.terminal import console, print_json, print_table
+from markscheme.cli.page import Part, show
 
 if TYPE_CHECKING:
     from markscheme.statistics import Plan
@@ -20,23 +21,21 @@ def run(args: argparse.Namespace) -> int:
     options = {name: value for name, value in vars(args).items() if name not in ("run", "json")}
     made = plan(**options).plan
     if isinstance(made, Designs):
-        if args.json:
-            print_json(made)
-            return 0
-        console().print(f"[bold]{design_line(made)}[/]", soft_wrap=True)
-        _print_variance(made.spread, "")
-        print_table("designs with the same width, fewest requests first", design_rows(made))
-    elif args.json:
-        print_json(made)
+        parts = [
+            Part("title", design_line(made)),
+            Part("text", _variance(made.spread)),
+            Part("text", "Designs with this width, fewest requests first:"),
+            Part("table", design_rows(made)),
+        ]
+        show(args, made, parts)
     else:
-        _print(made)
+        show(args, made, _parts(made))
     return 0
 
 
-def _print(plan: Plan) -> None:
+def _parts(plan: Plan) -> Iterator[Part]:
     from markscheme.reporting.planning import plan_range, plan_rows
 
-    screen = console()
     about = "problems like these" if plan.population == "problems drawn" else "these problems"
     several = "" if plan.models == 2 else f" between any two of {plan.models} models (all comparisons hold together)"
     what = "" if plan.metric == "accuracy" else f" in {plan.metric}"
@@ -44,29 +43,27 @@ def _print(plan: Plan) -> None:
     question = f"{difference}, with power {plan.power:g}, about {about}"
     guessed = not plan.pilots and plan.population == "problems drawn"
     if plan.samples is None:
-        screen.print(
-            f"[bold]{'As a guess, no' if guessed else 'No'} number of samples shows {question}.[/]\n"
-            f"Unlimited samples would show {f'{100 * plan.limit:.1f} points' if plan.limit < 1 else 'no difference'}; "
-            f"{max(16, plan.rows[0].samples)} samples each on {plan.problems_needed:,} problems would do. "
-            "--these-problems asks about exactly these problems instead."
+        yield Part("title", f"{'As a guess, no' if guessed else 'No'} number of samples shows {question}.")
+        least = f"{100 * plan.limit:.1f} points" if plan.limit < 1 else "no difference"
+        yield Part(
+            "text",
+            f"Unlimited samples would show {least}; {max(16, plan.rows[0].samples)} samples each on "
+            f"{plan.problems_needed:,} problems would be enough. --these-problems asks about these problems only.",
         )
     else:
         cost = "" if plan.tokens is None else f" ({plan.tokens:,.0f} tokens for each model)"
-        screen.print(f"[bold]{'As a guess, ' * guessed}{plan.samples} samples per problem[/]{cost} show {question}.")
-    for line in plan_range(plan):
-        screen.print(line, soft_wrap=True)
-    _print_variance(
-        plan.spread,
-        f"; of the difference between problems: {plan.between_difference:.3f}, plausible {plan.between_range[0]:.3f} to "
-        f"{plan.between_range[1]:.3f}",
-        plan.metric,
+        yield Part("title", f"{'As a guess, ' * guessed}{plan.samples} samples per problem{cost} show {question}.")
+    yield from (Part("text", line) for line in plan_range(plan))
+    low, high = plan.between_range
+    differing = (
+        f"; of the difference between problems: {plan.between_difference:.3f}, plausible {low:.3f} to {high:.3f}"
     )
-    print_table("what n samples per problem can show", plan_rows(plan))
+    yield Part("text", _variance(plan.spread, plan.metric) + differing)
+    yield Part("text", "What n samples per problem can show:")
+    yield Part("table", plan_rows(plan))
 
 
-def _print_variance(spread: AnswerVariance, more: str, metric: str = "accuracy") -> None:
+def _variance(spread: AnswerVariance, metric: str = "accuracy") -> str:
     what = "one answer" if metric == "accuracy" else f"{metric} of a problem"
-    console().print(
-        f"variance of {what}: {spread.within:.3f} by chance, {spread.between:.3f} between problems ({spread.source}){more}",
-        style="dim",
-    )
+    parts = f"{spread.within:.3f} by chance, {spread.between:.3f} between problems"
+    return f"variance of {what}: {parts} ({spread.source})"

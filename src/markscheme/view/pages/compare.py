@@ -157,7 +157,8 @@ def _warnings(first: OpenRun, second: OpenRun, shared: int) -> list[str]:
     labels = {run.entry.name: run.snapshot.label_of(run.protocol) for run in (first, second)}
     differ = find_differences({first.entry.name: one, second.entry.name: two}, labels)
     return [left_out] * part + [
-        f"The runs differ in {each.what}: {' and '.join(each.values.values())}." for each in differ
+        f"The runs differ in {each.what}: {' and '.join(value or 'none' for value in each.values.values())}."
+        for each in differ
     ]
 
 
