@@ -4,6 +4,7 @@ A page is a session: its ```console blocks run in order, in one scratch folder, 
 its ```python blocks as one script. A ```toml block that begins with `# NAME.toml` is that file. `make` commands are run by `.ci/run`, which this checks.
 """
 
+import ast
 import os
 import re
 import shutil
@@ -14,6 +15,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
+DOCUMENTED = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
 PAGES = sorted([ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").rglob("*.md")])
 
 
@@ -122,6 +124,35 @@ def test_architecture_when_it_names_a_file_then_the_file_is_there():
     assert len(named) - len(placeholders) > 60
     for name in set(named) - set(placeholders):
         assert any((base / name).exists() for base in (ROOT / "src" / "markscheme", ROOT)), name
+
+
+# Files that docstrings name and that belong to others: the published originals, and what a user writes.
+FOREIGN = {"file.py", "yourpackage.py"}
+
+
+def test_docstrings_when_they_name_a_source_file_then_the_file_is_there():
+    there = [
+        f"/{file.relative_to(ROOT)}"
+        for top in ("src", "compat", "tests", "train", "perf")
+        for file in (ROOT / top).rglob("*.py")
+    ]
+    gone = []
+    for module in (ROOT / "src").rglob("*.py"):
+        nodes = [node for node in ast.walk(ast.parse(module.read_text())) if isinstance(node, DOCUMENTED)]
+        named = re.findall(r"`((?:[\w-]+/)*[\w-]+\.py)`", "\n".join(ast.get_docstring(node) or "" for node in nodes))
+        gone += [f"{module}: {name}" for name in {*named} - FOREIGN if not any(x.endswith(f"/{name}") for x in there)]
+    assert not gone
+
+
+def test_pages_when_they_name_a_path_of_the_repository_then_it_is_there():
+    named = {
+        (page.name, name)
+        for page in PAGES
+        for name in re.findall(r"`((?:src/markscheme|tests|perf|compat|\.ci)/[\w./*-]+)`", page.read_text())
+        if "NAME" not in name and "LANGUAGE" not in name
+    }
+    assert len(named) > 20
+    assert not [each for each in named if not list(ROOT.glob(each[1].rstrip("/")))]
 
 
 def test_page_of_a_protocol_when_read_then_names_the_version_that_is_installed():

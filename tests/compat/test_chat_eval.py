@@ -60,57 +60,47 @@ def rerun(folder, tmp_path, benchmark, **options):
 def test_chat_eval_when_typed_as_documented_then_equal_to_our_own_run(door, environment, tmp_path):
     saved = tmp_path / "results" / "aime.jsonl"
     done = door(
-        *("python", "-m", "scripts.chat_eval", "-i", "sft", "-a", "AIME-2024", "-n", "16", "-t", "0.8", "-k", "50"),
-        *("-m", "64", "--passatk", "--passatk-ks", "1,2,4,8,16", "--save-results", saved, "--out", tmp_path / "out"),
+        *("python", "-m", "scripts.chat_eval", "-i", "sft", "-a", "AIME-2024", "-n", "8", "-t", "0.8", "-k", "50"),
+        *("-m", "64", "--passatk", "--passatk-ks", "1,2,4,8", "--save-results", saved, "--out", tmp_path / "out"),
         *("-g", "d20", "-s", "100", "--device-type", "cpu"),
         env=environment,
     )
     found = figures(done.stdout)
     assert found["asked"] == 30
     assert found["pass@1"] == pytest.approx(found["per sample"])
-    assert 0.1 < found["pass@1"] < found["pass@4"] < found["pass@16"]
-    assert found["solved"] == round(30 * found["pass@16"])
+    assert 0.1 < found["pass@1"] < found["pass@4"] < found["pass@8"]
+    assert found["solved"] == round(30 * found["pass@8"])
     assert f"AIME-2024 accuracy: {100 * found['solved'] / 30:.2f}%" in done.stdout
 
     rows = [json.loads(line) for line in saved.with_stem("aime_AIME-2024").read_text().splitlines()]
-    assert len(rows) == 480
+    assert len(rows) == 240
     assert {"question_id", "sample_idx", "label", "completion"} <= rows[0].keys()
     assert {row["question_id"] for row in rows} == {
         f"aime_2024_{part}_{n}" for part in ("I", "II") for n in range(1, 16)
     }
-    assert sum(row["label"] for row in rows) / 480 == pytest.approx(found["per sample"], abs=1e-4)
+    assert sum(row["label"] for row in rows) / 240 == pytest.approx(found["per sample"], abs=1e-4)
 
     ours = rerun(
         tmp_path / "out" / "AIME-2024",
         tmp_path,
         "aime-2024",
-        samples=16,
-        pass_k=(1, 2, 4, 8, 16),
+        samples=8,
+        pass_k=(1, 2, 4, 8),
         protocol="nanochat-aime",
         data_dir=environment["MARKSCHEME_DATA"],
     )
     assert ours["accuracy"]["value"] == pytest.approx(found["per sample"], abs=1e-4)
-    for k in (1, 2, 4, 8, 16):
+    for k in (1, 2, 4, 8):
         assert ours["pass_at_k"][str(k)]["value"] == pytest.approx(found[f"pass@{k}"], abs=1e-4)
 
 
-@pytest.mark.parametrize("world", [2])
 def test_chat_eval_when_under_torchrun_then_each_rank_has_its_file_and_the_figures_are_the_same(
-    door, here, environment, tmp_path, world
+    door, here, environment, tmp_path
 ):
-    words = ("-i", "sft", "-a", "AIME-2025", "-n", "4", "-t", "0.8", "-m", "64", "--passatk", "--device-type", "cpu")
+    words = ("-i", "sft", "-a", "AIME-2025", "-n", "2", "-t", "0.8", "-m", "64", "--passatk", "--device-type", "cpu")
     alone = here(*words, "--out", tmp_path / "alone")
     together = door(
-        *(
-            "torchrun",
-            f"--nproc_per_node={world}",
-            "-m",
-            "scripts.chat_eval",
-            "--",
-            *words,
-            "--out",
-            tmp_path / "ranks",
-        ),
+        *("torchrun", "--nproc_per_node=2", "-m", "scripts.chat_eval", "--", *words, "--out", tmp_path / "ranks"),
         env=environment,
         timeout=300,
     )
@@ -118,9 +108,9 @@ def test_chat_eval_when_under_torchrun_then_each_rank_has_its_file_and_the_figur
     assert together.stdout.count("Final:") == 1
     folder = tmp_path / "ranks" / "AIME-2025"
     files = {file.name: len(file.read_text().splitlines()) for file in folder.glob("responses*.jsonl")}
-    assert files == {"responses.0.jsonl": 60, "responses.1.jsonl": 60}
+    assert files == {"responses.0.jsonl": 30, "responses.1.jsonl": 30}
     manifest = json.loads((folder / "manifest.json").read_text())
-    assert (manifest["status"], sum(manifest["counts"].values())) == ("complete", 120)
+    assert (manifest["status"], sum(manifest["counts"].values())) == ("complete", 60)
 
 
 def kept(folder):
@@ -131,32 +121,22 @@ def kept(folder):
     }
 
 
-@pytest.mark.parametrize(
-    ("trouble", "rank"),
-    [
-        ({"STAND_IN_DIES": "0:4"}, 0),  # the rank that would report is killed, and torchrun ends the other
-        ({"STAND_IN_INTERRUPTED": "1:4"}, 1),  # Ctrl-C, to every rank and to torchrun
-    ],
-    ids=["killed", "Ctrl-C"],
-)
 def test_chat_eval_when_torchrun_is_disturbed_then_nothing_is_lost_and_the_same_command_goes_on(
-    door, here, environment, tmp_path, trouble, rank
+    door, here, environment, tmp_path
 ):
     words = ("-i", "sft", "-a", "AIME-2024-I", "-n", "4", "-t", "0.8", "-m", "64", "--passatk", "--device-type", "cpu")
     folder = tmp_path / "ranks" / "AIME-2024-I"
-    said = door(
+    door(
         *("torchrun", "--nproc_per_node=2", "-m", "scripts.chat_eval", "--", *words, "--out", tmp_path / "ranks"),
-        env={**environment, **trouble, "STAND_IN_PAUSE": "0.02"},  # so that the other rank is still at work
+        # The rank that would report is killed while the other is still at work, and torchrun ends that one.
+        env={**environment, "STAND_IN_DIES": "0:4", "STAND_IN_PAUSE": "0.02"},
         code=1,
         timeout=600,
     )
     before = kept(folder)
     asked = [pair for pairs in before.values() for pair in pairs]
-    assert len(before[f"responses.{rank}.jsonl"]) >= 12  # three problems were done
+    assert len(before["responses.0.jsonl"]) >= 12  # three problems were done
     assert len(asked) == len(set(asked)) < 60
-    if rank == 1:
-        assert "responses are missing and not counted" in said.stderr
-        assert figures(said.stdout)["asked"] < 15
 
     # The rest in one process is as good as in two, and equal to an undisturbed run.
     assert figures(here(*words, "--out", tmp_path / "ranks")) == figures(here(*words, "--out", tmp_path / "alone"))

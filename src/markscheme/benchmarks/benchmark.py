@@ -15,7 +15,7 @@ from markscheme.benchmarks.definition import Definition
 from markscheme.benchmarks.fields import ProblemMaker
 from markscheme.datasets import DataFile, Source, SourceRows, locate
 from markscheme.datasets.files import LazySequence, Row
-from markscheme.errors import DataError, UsageError, command
+from markscheme.errors import DataError, UsageError, command, option
 from markscheme.prompts import Template, build_prompts, custom_template, draw_examples, fixed_examples, further_turns
 from markscheme.types import Problem, Question, Sampling
 
@@ -60,33 +60,32 @@ class Benchmark:
     @property
     def files(self) -> tuple[DataFile, ...]:
         """The data files of the problems, with their hashes."""
-        return self.problems.files if isinstance(self.problems, DataProblems) else ()
+        return _data(self.problems).files
 
     @property
     def pool_files(self) -> tuple[DataFile, ...]:
         """The data files of the few-shot pool."""
-        return self.pool.files if isinstance(self.pool, DataProblems) else ()
+        return _data(self.pool).files
 
     @property
     def sources(self) -> tuple[Source, ...]:
         """The files of the problems and the few-shot pool."""
         if self.definition is not None and self.definition.name == self.name:
             return tuple(self.definition.data.values())
-        kept = (each for each in (self.problems, self.pool) if isinstance(each, DataProblems))
-        return tuple(source for each in kept for source in each.sources.values())
+        return tuple(source for each in (self.problems, self.pool) for source in _data(each).sources.values())
 
     def rows(self) -> Iterator[Row]:
         """Yield the rows of the data in canonical form."""
-        return self.problems.rows() if isinstance(self.problems, DataProblems) else iter(())
+        return _data(self.problems).rows()
 
     def pool_rows(self) -> Iterator[Row]:
         """Yield the rows of the few-shot pool in canonical form."""
-        return self.pool.rows() if isinstance(self.pool, DataProblems) else iter(())
+        return _data(self.pool).rows()
 
     @property
     def pool_sources(self) -> tuple[Source, ...]:
         """The files of the few-shot pool alone."""
-        return tuple(self.pool.sources.values()) if isinstance(self.pool, DataProblems) else ()
+        return tuple(_data(self.pool).sources.values())
 
     def make_problem(self, index: int, row: Row) -> Problem:
         """Make a problem of a row; `ValueError`, `KeyError` or `TypeError` if that is impossible."""
@@ -144,7 +143,7 @@ class Benchmark:
             return []
         if self.pool is None:
             raise UsageError(
-                f"{self.name} has no pool of worked examples; name one with --fewshot-pool, or leave --fewshot out"
+                f"{self.name} has no pool of worked examples; name one with {option('fewshot_pool')}, or leave out {option('fewshot')}"
             )
         if template.examples:
             return fixed_examples(self.pool, template.examples, count)
@@ -220,6 +219,11 @@ class DataProblems(LazySequence[Problem]):
         self._seen[problem.key] += 1
         copies = self._seen[problem.key]
         return problem if copies == 1 else msgspec.structs.replace(problem, key=f"{problem.key}-{copies}")
+
+
+def _data(problems: Sequence[Problem] | None) -> DataProblems:
+    """The data of problems that came from files, else none."""
+    return problems if isinstance(problems, DataProblems) else DataProblems(Definition(), (), "")
 
 
 def _some(

@@ -182,7 +182,6 @@ def complaint_of(error: str, text: str, names_at: Callable[[str], tuple[str, ...
 
 
 def _names_at(where: str) -> tuple[str, ...]:
-    """Return the names that a table of the file may have."""
     tables: dict[str, Any] = {
         **{"": Definition, "data": Source, "fields": Fields, "prompts": Template, "fewshot": FewShot},
         **{f"data.{key}": kind for key, kind in PLACES.items()},

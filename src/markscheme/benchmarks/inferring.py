@@ -139,7 +139,6 @@ def _statement(table: _Table) -> tuple[Expression, str | None]:
 
 
 def _with_choices(fields: Fields, table: _Table) -> Fields:
-    """Add the columns of the choices, if there are any."""
     if listed := table.found(CHOICES):
         return msgspec.structs.replace(fields, choices=listed[0])
     right, wrong = (
@@ -177,7 +176,6 @@ def _columns(fields: Fields, table: _Table, names: Sequence[str]) -> list[Column
 
 
 def _gold(table: _Table) -> Expression:
-    """Return the column of the gold and its form."""
     found = table.found(GOLDS)
     short = [path for path in found if not _worked(table.values(path))]
     read = [_form(table.values(path), path) for path in short or found or table.found(SOLUTIONS)[:1]]
@@ -250,7 +248,6 @@ def _worked(values: Sequence[Any]) -> bool:
 
 
 def _agree(table: _Table, what: str, read: Sequence[str]) -> None:
-    """Refuse columns that differ in a row."""
     maker = ProblemMaker(Fields(), "math")
     readers = [maker.read((each, "''")) for each in read] if len(read) > 1 else []
     for number, row in enumerate(table.rows, start=1):
@@ -276,7 +273,6 @@ def _no_column(what: str, names: Sequence[str], table: _Table) -> NoReturn:
 
 
 def _unsettled(fields: Fields) -> list[str]:
-    """Return the columns that a stated gold names as `letter of X`."""
     return [each.removeprefix("letter of ") for each in several(fields.gold) if each.startswith("letter of ")]
 
 

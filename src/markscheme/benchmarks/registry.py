@@ -171,7 +171,6 @@ def _understood(definition: Definition, folder: Path | None, typed: str) -> Benc
 
 
 def _refusal(problem: Exception, typed: str, file: str, name: str) -> str:
-    """Return the sentence and the lines to add."""
     if not isinstance(problem, AmbiguousError):
         return f"{typed}, {problem}."
     ways = [json.dumps(several(way) if isinstance(way, tuple) else way, ensure_ascii=False) for way in problem.ways]

@@ -105,7 +105,6 @@ def _bounded_retries() -> Iterator[None]:
 
 
 def _explain(problem: BaseException, repo: str, revision: str, file: str) -> DataError:
-    """Return the failure as one sentence."""
     chain = list(_chain(problem))
     what = f"{file} of {repo}"
     for link in chain:

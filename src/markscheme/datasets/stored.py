@@ -69,7 +69,6 @@ def _are_texts(value: object) -> bool:
 
 
 def _last_spoken(messages: object) -> str | None:
-    """Return the assistant's last message in a conversation."""
     for message in reversed(messages if isinstance(messages, list) else []):
         if isinstance(message, dict) and message.get("role") == "assistant" and isinstance(message.get("content"), str):
             return str(message["content"])

@@ -19,7 +19,7 @@ from typing import Literal
 import msgspec
 import numpy as np
 
-from markscheme.errors import JournalError, UsageError
+from markscheme.errors import JournalError, UsageError, option
 from markscheme.runs.columns import CORRECT, UNMARKED
 from markscheme.runs.folder import write_atomically
 from markscheme.runs.journal import Journal
@@ -112,7 +112,7 @@ def labels_journal(folder: Path, who: str) -> Journal:
     """Return the journal of one person's labels."""
     if not re.fullmatch(r"[\w-][\w.@-]{0,40}", who):
         raise UsageError(
-            f"a name has letters, digits, dots and dashes; {who!r} does not fit: choose another with --who"
+            f"a name has letters, digits, dots and dashes; {who!r} does not fit: choose another with {option('who')}"
         )
     try:
         (folder / FOLDER).mkdir(exist_ok=True)

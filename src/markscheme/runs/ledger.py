@@ -74,7 +74,6 @@ def ledger(snapshot: Snapshot, price: Price | None = None) -> Ledger:
 
 
 def _cost(sums: dict[str, int], counted: int, price: Price | None) -> float | None:
-    """Return the cost if all responses reported their tokens."""
     if price is None or not 0 < counted == sums["responses"]:
         return None
     return price.of(sums["prompt_tokens"], sums["completion_tokens"], sums["cached_tokens"])

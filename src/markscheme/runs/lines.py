@@ -115,7 +115,6 @@ class LineReader:
                 return
 
     def _skip(self, stream: BinaryIO, read: int) -> None:
-        """Skip the rest of a line that is too long."""
         self.damaged += 1
         while more := stream.readline(LONGEST_LINE):
             read += len(more)

@@ -196,7 +196,6 @@ def _solved(run: Run, protocol: str | None = None) -> tuple[int, int]:
 
 
 def _lines(run: Run) -> Iterator[bytes]:
-    """Yield the results file, one line per sample."""
     for problem, response, mark in marked_responses(run.snapshot(), run.manifest.protocol):
         if mark is None or mark.score is None:
             continue

@@ -163,7 +163,6 @@ def _summary(
 
 
 def _published(figures: dict[str, Estimate]) -> dict[str, Estimate]:
-    """Return the figures that the original has."""
     return {name: each for name, each in figures.items() if name == "accuracy" or name.startswith("pass@")}
 
 
@@ -218,7 +217,6 @@ def _options(extras: Sequence[str], backend: str) -> tuple[dict[str, Any], tuple
 
 
 def _model(args: argparse.Namespace) -> tuple[str, tuple[str, ...]]:
-    """Return the model spec and the server addresses."""
     url = args.server_url.rstrip("/")
     if args.backend == "custom":
         return f"http/{args.server_url}", ()
