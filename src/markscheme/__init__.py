@@ -49,6 +49,9 @@ if TYPE_CHECKING:
     from markscheme.api.results import Comparison as Comparison
     from markscheme.api.results import Plan as Plan
     from markscheme.api.results import Report as Report
+    from markscheme.api.rewarding import attack as attack
+    from markscheme.api.rewarding import audit_rollouts as audit_rollouts
+    from markscheme.api.rewarding import select as select
     from markscheme.api.run import Answer as Answer
     from markscheme.api.run import Run as Run
     from markscheme.benchmarks import Benchmark as Benchmark
@@ -57,6 +60,7 @@ if TYPE_CHECKING:
     from markscheme.marking import explain as explain
     from markscheme.marking import mark as mark
     from markscheme.marking.equality import equal as equal
+    from markscheme.rewards.environment import load_environment as load_environment
     from markscheme.statistics import pass_at_k as pass_at_k
     from markscheme.types import Mark as Mark
     from markscheme.types import Problem as Problem
@@ -73,12 +77,14 @@ _HOMES = {
     "api.opinions": "Adjudication Audit Graders Opinions",
     "api.reports": "adjudicate audit benchmark_the_graders compare errata gate load plan report reproduce series suspects verify",
     "api.results": "Comparison Plan Report",
+    "api.rewarding": "attack audit_rollouts select",
     "api.run": "Answer Run",
     "benchmarks": "Benchmark benchmark",
     "marking.equality": "equal",
     "marking": "explain mark",
     "statistics": "pass_at_k",
     "errors": "MarkschemeError",
+    "rewards.environment": "load_environment",
     "types": "Mark Problem Prompt Response Verdict",
 }
 _HOME = {name: module for module, names in _HOMES.items() for name in names.split()}

@@ -1,6 +1,7 @@
 """Reward functions: the signatures that TRL and verl call, every protocol, threads, and what cannot be scored."""
 
 import asyncio
+import multiprocessing
 import pickle
 from concurrent.futures import ThreadPoolExecutor
 
@@ -74,11 +75,16 @@ def test_reward_on_gsm8ks_own_answer_column_reads_behind_the_hashes():
     assert as_trl_calls_it(rewards.gsm8k_numeric, ["ANSWER: 18"], answer=["9 * 2 = <<9*2=18>>18\n#### 18"]) == [1.0]
 
 
-def test_reward_without_a_gold_column_says_which_are_looked_for():
-    with pytest.raises(UsageError, match="ground_truth"):
-        as_trl_calls_it(rewards.aime, ["\\boxed{1}"], question=["?"])
-    with pytest.raises(UsageError, match="'mine'"):
-        as_trl_calls_it(rewards.reward_for("aime", gold_column="mine"), ["\\boxed{1}"], gold=["1"])
+def test_wrong_call_scores_zero_and_is_told_once(capsys):
+    mine = rewards.reward_for("aime", gold_column="mine")
+    for _ in range(2):
+        assert as_trl_calls_it(rewards.aime, ["\\boxed{1}"], question=["?"]) == [0.0]
+        assert as_trl_calls_it(mine, ["\\boxed{1}"], gold=["1"]) == [0.0]
+    told = capsys.readouterr().err
+    assert told.count("ground_truth") <= 1
+    assert told.count("'mine'") == 1
+    (found,) = mine.outcomes(["?"], ["\\boxed{1}"], gold=["1"])
+    assert "'mine'" in found.why
 
 
 def test_countdown_reward_with_format_score_gives_tinyzeros_three_levels():
@@ -124,9 +130,65 @@ def test_score_batch_mixing_quick_and_slow_protocols_keeps_the_order():
     assert rewards.score_batch(completions, golds, protocols) == [float(number % 2) for number in range(size)]
 
 
-def test_score_batch_with_different_lengths_raises_usage_error():
-    with pytest.raises(UsageError):
-        rewards.score_batch(["1", "2"], ["1"], "math")
+@pytest.mark.parametrize(
+    ("golds", "options"),
+    [(["1"], {}), (["1", "2"], {"protocol": "no-such"}), (["1", "2"], {"stricter": 1}), (["1", "2"], {"strict": "very"}),
+     ([{"nums": 3}, {}], {}), ([object(), object()], {"protocol": "countdown"}), (None, {})],
+)  # fmt: skip
+def test_score_batch_never_raises_on_a_wrong_call(golds, options):
+    assert rewards.score_batch(["1", "2"], golds, **options) == [0.0, 0.0]
+
+
+def test_gold_that_is_a_list_is_right_if_one_member_is():
+    numpy = pytest.importorskip("numpy")
+    for gold in (["5", "7"], numpy.array(["5", "7"], dtype=object), [7]):
+        assert rewards.compute_score("anything", "\\boxed{7}", gold) == 1.0
+        assert rewards.compute_score(None, "\\boxed{8}", gold, "not a dict") == 0.0
+
+
+def test_extras_have_the_same_keys_and_types_for_every_completion():
+    golds = ["5", "5", None, "5"]
+    made = rewards.compute_score_batch(["x"] * 4, ["\\boxed{5}", "no", "", "\\boxed{6"], golds, extras=True)
+    kinds = [{name: type(value) for name, value in each.items()} for each in made]
+    assert all(each == kinds[0] for each in kinds)
+    assert made[0]["acc"] == 1.0
+    assert made[0]["pred"] == "5"
+
+
+def test_validation_metrics_estimate_without_bias_and_with_intervals():
+    uids = [uid for uid in "abcd" for _ in range(4)]
+    right = [1, 1, 0, 0, 1, 0, 0, 0, 1, 1, 1, 1, 0, 0, 0, 0]
+    pred = ["7" if each else f"{at}" for at, each in enumerate(right)]
+    (made,) = rewards.validation_metrics(["s"] * 16, uids, {"acc": right, "pred": pred}).values()
+    assert made["acc"]["mean@4"] == pytest.approx(7 / 16)
+    assert made["acc"]["best@2/mean"] == pytest.approx((5 / 6 + 1 / 2 + 1 + 0) / 4)
+    assert made["acc"]["maj@4/mean"] == pytest.approx((1 + 1 / 4 + 1 + 0) / 4)
+    assert made["acc"]["mean@4/low"] < 7 / 16 < made["acc"]["mean@4/high"]
+
+
+def _in_a_child(queue, texts):
+    queue.put(rewards.score_batch(texts, ["7"] * len(texts), "math", strict=True))
+
+
+@pytest.mark.parametrize("method", ["fork", "spawn"])
+def test_rewards_in_a_child_process_give_the_same(method):
+    context = multiprocessing.get_context(method)
+    queue = context.Queue()
+    child = context.Process(target=_in_a_child, args=(queue, ["\\boxed{7}", "\\boxed{8}", "$\\sqrt{49}$"]))
+    child.start()
+    assert queue.get(timeout=120)[:2] == [1.0, 0.0]
+    child.join()
+
+
+def test_trl_gets_columns_and_metrics_beside_the_reward():
+    columns, metrics = {}, {}
+    rewards.aime(
+        prompts=["?"] * 2, completions=["\\boxed{1}", "\\boxed{2}"], answer=["1", "1"],
+        log_extra=columns.__setitem__, log_metric=metrics.__setitem__,
+    )  # fmt: skip
+    assert columns["aime_verdict"] == ["correct", "wrong"]
+    assert columns["aime_answer"] == ["1", "2"]
+    assert metrics["aime/format"] == 1.0
 
 
 def test_rewards_in_a_thread_executor_and_in_asyncio_give_the_same():

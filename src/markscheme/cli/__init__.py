@@ -28,6 +28,8 @@ COMMANDS = {
     "adjudicate": "label a random sample yourself, blind, to measure the marker's errors",
     "report": "make tables, plots and exports of one or more runs",
     "compare": "compare two runs problem by problem, or rank several",
+    "reward": "attack a reward function, or serve one to trainers over HTTP",
+    "select": "write the problems that a model solves sometimes, for training",
     "gate": "check runs against a policy in CI: pass, fail or inconclusive",
     "verify": "check that a run was not altered and that its marks and report can be reproduced",
     "errata": "list gold answers known to be wrong, or contradicted by independent runs",

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from markscheme.cli.mark import exit_code, score_rows, warn_of_unmatched
 from markscheme.cli.page import Part, one_line, pick, share, show
+from markscheme.errors import UsageError
 from markscheme.reporting.terminal import gold_line
 
 if TYPE_CHECKING:
@@ -18,6 +19,12 @@ OPTIONS = ("benchmark", "protocol", "data_dir", "workers", "think_end", "root")
 
 
 def run(args: argparse.Namespace) -> int:
+    if args.rollouts:
+        from markscheme.cli.rollouts import audit_training
+
+        return audit_training(args)
+    if args.by or args.strict or args.plot:
+        raise UsageError("--by, --strict and --plot are for --rollouts; add that, or leave them out")
     if args.benchmark_the_graders:
         from markscheme.cli.graders import benchmark_graders
 

@@ -43,8 +43,8 @@ def restates(answer: str, statement: str) -> bool:
     statement, said = statement[:_LONGEST], _WORD.findall(answer[:_LONGEST].lower())
     if len(said) >= _FEWEST_WORDS and f" {' '.join(said)} " in f" {' '.join(_WORD.findall(statement.lower()))} ":
         return True
-    written = _writing(answer)
-    return bool(written) and any(_writing(formula) == written for formula in _formulas(statement))
+    written = writing(answer)
+    return bool(written) and any(writing(formula) == written for formula in formulas(statement))
 
 
 def asks_to_work_out(statement: str, words: frozenset[str] = ASKING) -> bool:
@@ -56,18 +56,18 @@ def asks_to_work_out(statement: str, words: frozenset[str] = ASKING) -> bool:
 def is_same_writing(answer: str, gold: str) -> bool:
     r"""True if two answers differ only in layout (`\dfrac12`, `\frac{1}{2}`), units or the name of an unknown."""
     answer, gold = answer[:_LONGEST], gold[:_LONGEST]
-    one, two = _writing(answer), _writing(gold)
+    one, two = writing(answer), writing(gold)
     return one == two if one or two else _WORD.findall(answer.lower()) == _WORD.findall(gold.lower())
 
 
-def _formulas(statement: str) -> Iterator[str]:
+def formulas(statement: str) -> Iterator[str]:
     for m in _FORMULA.finditer(statement):
         yield m[m.lastindex or 0]
         yield from _RELATION.split(m[m.lastindex or 0])
     yield from filter(str.strip, _PROSE.split(_FORMULA.sub(" , ", statement)))
 
 
-def _writing(text: str) -> str:
+def writing(text: str) -> str:
     """Return a formula as normalized tokens without words, units or a leading `x =`."""
     tokens = scan(clean(text[:_LONGEST_FORMULA]))
     with contextlib.suppress(Unreadable):  # then its tokens stay as they are

@@ -1,0 +1,127 @@
+"""`ms.attack`, `ms.audit_rollouts`, `ms.select`: rewards for training, checked before, watched during, and fed with prompts."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, ClassVar
+
+import msgspec
+
+from markscheme.api.frames import Columns, Frames, Rows
+from markscheme.api.reports import Runs, load, path_of
+from markscheme.benchmarks import Benchmark
+from markscheme.benchmarks import benchmark as find_benchmark
+from markscheme.errors import UsageError, needed
+from markscheme.reporting.summary import marked_label
+from markscheme.rewards import attacks, gaming
+from markscheme.rewards.rollouts import golds_of, read_rollouts
+from markscheme.runs.folder import write_atomically
+from markscheme.types import CountdownGold
+
+
+def attack(
+    reward: Any,
+    benchmark: str | Benchmark,
+    *,
+    strict: str | bool | None = None,
+    limit: int | None = None,
+    beside: bool = True,
+    data_dir: str | None = None,
+) -> attacks.Attacked:
+    """Try every known trick on a protocol or reward function: `.rows` say what each earns, `.above` which beat a constant.
+
+    `reward` is a protocol's name, `module:function`, `file.py:function`, or a function in the signature of TRL, verl or
+    `(response, gold)`. `beside` compares with Math-Verify and with the last number of a response.
+    """
+    bench = benchmark if isinstance(benchmark, Benchmark) else find_benchmark(benchmark, data_dir)
+    problems = list(bench.problems)[:limit]
+    return attacks.attack(reward, problems, bench.name, strict=strict, beside=beside)
+
+
+def audit_rollouts(
+    rollouts: str | Path,
+    *,
+    by: str = "step",
+    protocol: Any = None,
+    strict: str = "tricks",
+    benchmark: str | None = None,
+    data_dir: str | None = None,
+    plot: str | None = None,
+) -> gaming.Watched:
+    """Judge the stored rollouts of a training run step by step: `.steps`, and `.alarms` where a curve bends beyond chance.
+
+    Reads verl's, TRL's and verifiers' files and plain JSON lines. `benchmark` gives golds to rows that have none, by their
+    statement. `plot` draws the curves into a file.
+    """
+    if by != "step":
+        raise UsageError(f"rollouts are audited by step, not by {by}")
+    golds = golds_of(list(find_benchmark(benchmark, data_dir).problems)) if benchmark else None
+    found = read_rollouts(rollouts, golds)
+    watched = gaming.watch(found.rows, protocol, strict, str(rollouts), found.unread)
+    if plot:
+        gaming.plot(watched, plot)
+    return watched
+
+
+class Selected(Frames, list[dict[str, Any]]):
+    """The problems that were selected, a row each."""
+
+    _COLUMNS: ClassVar[Columns] = {
+        "id": str, "key": str, "statement": str, "answer": str, "solve_rate": float, "samples": int, "correct": int,
+    }  # fmt: skip
+
+    def rows(self) -> Rows:
+        """One record a problem, without the messages."""
+        return [{name: each.get(name) for name in self._COLUMNS} for each in self]
+
+
+def select(
+    run: Runs,
+    *,
+    between: tuple[float, float] = (0.0, 1.0),
+    out: str | Path | None = None,
+    protocol: str | None = None,
+) -> Selected:
+    """Return the problems of a run whose solve rate is within `between`, and write them to `out` (.parquet or .jsonl).
+
+    A row has the prompt as it was sent (`prompt`, a list of messages), `statement`, `answer`, and for Countdown `nums` and
+    `target`: what TRL and verl take as a data set.
+    """
+    low, high = between
+    if not 0 <= low <= high <= 1:
+        raise UsageError(f"--between takes two solve rates from 0 to 1, the lower first, not {low:g} and {high:g}")
+    opened = load(path_of(run))
+    snapshot = opened.snapshot()
+    counts = snapshot.counts(marked_label(snapshot, protocol))
+    solved = {key: (int(n), int(c)) for key, n, c in zip(counts.keys, counts.n, counts.c, strict=True)}
+    rows = Selected()
+    for question in opened.questions():
+        problem = question.problem
+        n, c = solved.get(problem.key, (0, 0))
+        if not n or not low <= c / n <= high:
+            continue
+        messages = [{"role": each.role, "content": each.content} for each in question.prompt.messages]
+        row: dict[str, Any] = {"id": problem.id, "key": problem.key, "statement": problem.statement, "prompt": messages}
+        row |= {**_gold(problem.gold), "solve_rate": c / n, "samples": n, "correct": c}
+        rows.append(row)
+    if out is not None:
+        _write(rows, Path(out))
+    return rows
+
+
+def _gold(gold: Any) -> dict[str, Any]:
+    if isinstance(gold, CountdownGold):
+        return {"nums": list(gold.nums), "target": gold.target}
+    return {"answer": gold}
+
+
+def _write(rows: Selected, out: Path) -> None:
+    if out.suffix == ".parquet":
+        table = needed("pyarrow", "data").Table.from_pylist(list(rows))
+        sink = needed("pyarrow", "data").BufferOutputStream()
+        needed("pyarrow.parquet", "data").write_table(table, sink)
+        write_atomically(out, sink.getvalue().to_pybytes(), gate=False)
+    elif out.suffix == ".jsonl":
+        write_atomically(out, b"".join(msgspec.json.encode(row) + b"\n" for row in rows))
+    else:
+        raise UsageError(f"{out} must end in .parquet or .jsonl")
