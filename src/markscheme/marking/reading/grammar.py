@@ -62,7 +62,7 @@ def _candidates(lexed: Lexed, kind: Kind, plainly: bool) -> list[Candidate]:
             found[-1] = found[-1]._replace(mood=RETRACTED)  # the check failed
         remarking = not failed and (
             (remarking and not here & (kinds.SO | kinds.ANSWER | kinds.FINAL) and not _is_alone(lexed, clause, kind))
-            or (bool(here & kinds.REMARK) and _is_remark(lexed, clause))
+            or (bool(here & kinds.REMARK) and not clause.opener & kinds.BECAUSE and _is_remark(lexed, clause))
         )
         heading_before = heading
         if _numbers_a_step(lexed, number):
