@@ -6,6 +6,7 @@ import argparse
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Literal, NamedTuple
 
+from markscheme.redaction import printable
 from markscheme.reporting.terminal import console, literal, print_json, print_table
 
 Row = Mapping[str, str]
@@ -24,25 +25,35 @@ def show(args: argparse.Namespace, result: Any, parts: Iterable[Part]) -> None:
     form = "json" if args.json else getattr(args, "format", "table")
     if form == "json":
         print_json(result)
-    elif form == "table":
-        _print(parts)
+        return
+    shown = [Part(part.kind, _printable(part.content)) for part in parts if part.content]
+    if form == "table":
+        _print(shown)
     else:
-        lines = _markdown(parts) if form == "markdown" else _latex(parts)
+        lines = _markdown(shown) if form == "markdown" else _latex(shown)
         print("\n".join(lines).strip("\n"))
+
+
+def _printable(content: Any) -> Any:
+    """Replace control characters, which a terminal would obey."""
+    if isinstance(content, Mapping):
+        return {name: _printable(cell) for name, cell in content.items()}
+    if isinstance(content, list | tuple):
+        return [_printable(each) for each in content]
+    return printable(str(content))
 
 
 def _print(parts: Iterable[Part]) -> None:
     screen = console()
     for kind, content in parts:
         if kind == "table":
-            if content:
-                print_table("", content)
+            print_table("", content)
         elif kind == "items":
             for item in content:
                 screen.print(literal(f"  {item}"), soft_wrap=True)
         elif kind == "quote":
             screen.print(literal("… " + one_line(content)[-QUOTED:]), style="dim", soft_wrap=True)
-        elif content:
+        else:
             screen.print(literal(content), style="" if kind == "text" else "bold", soft_wrap=True)
 
 
@@ -57,7 +68,7 @@ def _markdown(parts: Iterable[Part]) -> Iterator[str]:
             yield from (f"- {item}" for item in content)
         elif kind == "quote":
             yield from ("```text", content.replace("```", "'''"), "```")
-        elif content:
+        else:
             yield marks[kind] + content
         yield ""
 
@@ -71,7 +82,7 @@ def _latex(parts: Iterable[Part]) -> Iterator[str]:
             yield f"% columns: {', '.join(name or 'row' for name in content[0])}"
             yield from (" & ".join(escape_latex(one_line(cell)) for cell in row.values()) + r" \\" for row in content)
         else:
-            for line in content if kind == "items" else [content] * bool(content):
+            for line in content if kind == "items" else [content]:
                 yield f"% {one_line(line)}"
 
 
