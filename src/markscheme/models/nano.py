@@ -58,7 +58,7 @@ class Nano(Model):
         self._batcher = Batcher(self._generate, BATCH, threads=cores)
 
     def check(self, statements: Sequence[str]) -> None:
-        if not any(_is_puzzle(encode(statement)) for statement in statements):
+        if not any(_QUESTION.fullmatch(" ".join(VOCABULARY[each] for each in encode(text)[1:])) for text in statements):
             raise UsageError(
                 "nano can only play Countdown, and these problems are not Countdown puzzles; choose another model"
             )
