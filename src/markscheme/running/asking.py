@@ -172,7 +172,7 @@ class Asking:
                     task.cancel()
 
     def _batch_asking(self, recorder: Recorder) -> BatchAsking:
-        """Ask for everything that is missing, or only fetch open batches if no more are wanted."""
+        """Ask for everything that is missing, or only fetch open batches if none are wanted."""
         asked = self._requests(1)
         if not self._work.config.batch:
             on_its_way = {cell for note in open_batches(self._run.path).values() for cell in note.cells}

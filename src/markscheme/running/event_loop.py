@@ -32,7 +32,7 @@ class Stop:
             task.cancel()
 
     def finishes(self, drain: Callable[[], object]) -> None:
-        """Register what finishes the requests in flight and starts no more."""
+        """Register what finishes the requests in flight and starts nothing new."""
         self._drain = drain
 
     def drain(self) -> None:
