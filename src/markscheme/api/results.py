@@ -162,7 +162,7 @@ class Comparison(Result):
 
     @property
     def p_value(self) -> float:
-        """The p-value of the hypothesis that there is no difference."""
+        """The p-value of the hypothesis of no difference."""
         return self._pair.p_value
 
     @property

@@ -85,7 +85,7 @@ class BatchAsking:
     drain = stop  # waiting may take a day and costs nothing, so the first Ctrl-C ends it
 
     def more_room(self) -> None:
-        """Ignored: there is no queue."""
+        """Ignored: nothing is queued."""
 
     async def _work(self) -> None:
         with self._journal:

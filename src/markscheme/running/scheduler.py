@@ -63,7 +63,7 @@ class _Job:
     begun: float = 0.0  # when the first attempt was sent
     sent: float = 0.0  # when the last attempt was sent
     failed: float = 0.0  # when the attempt before it failed
-    away: float | None = None  # since when there is no connection
+    away: float | None = None  # start of the time without a connection
     in_a_row: int = 0  # failures since the server last answered any request
     asked_to_wait: bool = False  # the server asked to wait
     epoch: int = 0

@@ -34,7 +34,7 @@ def strata_of(config: RunConfig, problems: Sequence[Problem]) -> list[str]:
     if None in labels:
         known = sorted({name for problem in problems[:100] for name in problem.metadata})
         raise UsageError(
-            f"not every problem has a {field!r}, and there is no run folder of that name; fields: {', '.join(known) or 'none'}"
+            f"not every problem has a {field!r}, and no run folder has that name; fields: {', '.join(known) or 'none'}"
         )
     return list(map(str, labels))
 

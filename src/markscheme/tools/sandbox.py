@@ -142,7 +142,7 @@ def choose_sandbox(name: str, limits: Limits, *, unsafe: bool) -> Sandbox:
     if unsafe:
         return Sandbox("no sandbox", nothing, limits)
     raise UsageError(
-        f"tools run code that the model writes, and there is no sandbox for it ({'; '.join(reasons)}): install bubblewrap "
+        f"tools run code that the model writes, but no sandbox works here ({'; '.join(reasons)}): install bubblewrap "
         f"(`bwrap`), or give {option('unsafe_tools')} to run it without one"
     )
 
