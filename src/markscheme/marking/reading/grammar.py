@@ -27,6 +27,7 @@ _VALUES: Final = _TELLING & ~kinds.WORD | kinds.NUMERAL | kinds.SYMBOL  # one of
 _NAMES: Final = kinds.ANSWER | kinds.RESULT
 _PHRASE: Final = 10  # tokens between "answer" and "is": "the answer to the second part of the problem is"
 _HEADING: Final = 6  # words of a line that only announces the answer
+_OPENING: Final = 20  # characters before the first word of a text
 _SHORT_LINE: Final = 12  # tokens of a line that may be nothing but a value
 
 
@@ -196,9 +197,11 @@ def _has_its_text(lexed: Lexed, clause: Clause, kind: Kind, value: Value, headin
     while place >= clause.first and lexed.tokens[place].kinds & (kinds.EMPHASIS | kinds.OPEN | kinds.OPTION):
         place -= 1
     if place < clause.first:  # the text opens with it
-        following = next((token for token in lexed.tokens[value.last + 1 :] if token.kinds & kinds.WORD), None)
-        opens = heading != 0 or not lexed.text[: lexed.tokens[value.first].start].strip(" *([\n")
-        return opens and following is not None and not following.kinds & (kinds.IS | kinds.NOT)
+        following = lexed.tokens[value.last + 1 : value.last + 4]
+        word = next((token.kinds for token in following if token.kinds & kinds.WORD), kinds.IS)
+        start = lexed.tokens[value.first].start
+        opens = heading != 0 or (start < _OPENING and not lexed.text[:start].strip(" *([\n"))
+        return opens and not word & (kinds.IS | kinds.NOT)
     return bool(lexed.tokens[place].kinds & (kinds.IS | kinds.COLON))
 
 

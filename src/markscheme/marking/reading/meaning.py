@@ -10,7 +10,7 @@ from typing import Final
 
 from markscheme.marking.reading import kinds
 from markscheme.marking.reading.clauses import ASSERTED, Clause, mood_of
-from markscheme.marking.reading.lexer import Lexed
+from markscheme.marking.reading.lexer import Lexed, lex
 from markscheme.marking.reading.quantities import Value
 from markscheme.marking.reading.values import Kind, is_refused, value_in
 
@@ -151,3 +151,22 @@ def is_label(lexed: Lexed, value: Value) -> bool:
     """True for a choice with the mark of a list of options: `B) 12`."""
     end = lexed.tokens[value.last].end
     return lexed.text[end : end + 1] in (")", ".", ":", "]")
+
+
+def opens_bounded(text: str) -> bool:
+    tokens = lex(text, 0, len(text)).tokens
+    return bool(tokens) and bool(tokens[0].kinds & kinds.BOUND)
+
+
+def says_two(text: str) -> bool:
+    """Whether a text says two values of two things: "p is 3 and q is 35"."""
+    lexed = lex(text, 0, len(text))
+    said = {
+        lexed.said(at + 1, at + 1)
+        for at, token in enumerate(lexed.tokens[:-1])
+        if (token.kinds & kinds.EQUALS or (token.kinds & kinds.IS))
+        and lexed.tokens[at + 1].kinds & kinds.NUMBER
+        and at
+        and lexed.tokens[at - 1].kinds & (kinds.WORD | kinds.LETTER)
+    }
+    return len(said) > 1

@@ -27,6 +27,7 @@ from markscheme.marking.reading.grammar import (
     candidates,
 )
 from markscheme.marking.reading.lexer import Lexed, lex, near_end
+from markscheme.marking.reading.meaning import opens_bounded, says_two
 from markscheme.marking.reading.numbers import ascii_digits
 from markscheme.marking.reading.quantities import inside
 from markscheme.marking.reading.retractions import takes_back
@@ -184,8 +185,9 @@ def _bare_answer(text: str, start: int, end: int) -> Reading | None:
     said = text[start:end].strip(" \n\t∴⇒→").rstrip("\\")
     if not said or "\n" in said or _LABEL.fullmatch(said) or _MARKED.search(said):
         return None
+    own = vocabulary(language_of(said))
     for word in _WORD.findall(_COMMANDS.sub(" ", said).lower()):
-        known = english().classes(word) or vocabulary(language_of(said)).classes(word) & (kinds.NOT | kinds.BUT)
+        known = english().classes(word) or own.classes(word) & (kinds.NOT | kinds.BUT)  # "Nu 12, ci 8"
         if len(word) > 2 or word > "\u0400" or (len(word) == 2 and known):
             return None
     at = text.find(said, start)
@@ -265,9 +267,9 @@ def _of_typeset(typeset: ExtractedAnswer, kind: Kind, *, quoted: bool) -> Readin
         inner = _in_prose(worded, 0, len(worded), kind)
         if (
             inner is not None
-            and not _opens_bounded(worded)
+            and not opens_bounded(worded)
             and inner.answer != content
-            and not (kind is VALUE and _says_two(worded))
+            and not (kind is VALUE and says_two(worded))
         ):
             alternative = alternative or inner.alternative or inner.answer
     if kind.name != "value":
@@ -304,30 +306,12 @@ def _moody() -> tuple[frozenset[str], frozenset[tuple[str, str]]]:
     )
 
 
-def _opens_bounded(text: str) -> bool:
-    tokens = lex(text, 0, len(text)).tokens
-    return bool(tokens) and bool(tokens[0].kinds & kinds.BOUND)
-
-
-def _says_two(text: str) -> bool:
-    """Whether a text says two values of two things: "p is 3 and q is 35"."""
-    lexed = lex(text, 0, len(text))
-    said = {
-        lexed.said(at + 1, at + 1)
-        for at, token in enumerate(lexed.tokens[:-1])
-        if (token.kinds & kinds.EQUALS or (token.kinds & kinds.IS))
-        and lexed.tokens[at + 1].kinds & kinds.NUMBER
-        and at
-        and lexed.tokens[at - 1].kinds & (kinds.WORD | kinds.LETTER)
-    }
-    return len(said) > 1
-
-
 def _mood_around(text: str, start: int, end: int, typeset: ExtractedAnswer, outer: int) -> str:
     """The mood of the sentence around a typeset answer, and whether what follows takes it back."""
     opens = typeset.start
     if typeset.form == "json":  # what the other fields say is not about the answer
-        start = max(start, text.rfind("\n", start, opens) + 1, *(text.rfind(mark, start, opens - 1) for mark in "{,"))
+        near = max(start, opens - _TAIL)
+        start = max(near, text.rfind("\n", near, opens) + 1, *(text.rfind(mark, near, opens - 1) for mark in "{,"))
     brief = end - outer < _SHORTEST and "?" not in text[outer:end]
     if brief and _is_plain(text[max(start, opens - 100, text.rfind("\n", start, opens)) : opens]):
         return ASSERTED  # nearly every box
