@@ -45,6 +45,23 @@ FAMILIES: dict[str, Maker] = {
     "native fractions": lambda n: "½" * 5_000 + str(n),
     "unclosed boxes": lambda n: r"\boxed{" * 500 + str(n),
     "a megabyte": lambda n: f"x_{{{n}}}+" * 100_000,
+    "nested cube roots": lambda n: r"\sqrt[3]{2+" * 40 + f"x+{n}" + "}" * 40,
+    "root of a sum of roots": lambda n: r"\frac{1}{" + "+".join(rf"\sqrt{{{n + k}}}" for k in range(7)) + "}",
+    "sum of large roots": lambda n: "+".join(rf"\sqrt{{{10**15 + n + k}}}" for k in range(60)),
+    "logarithm of a long number": lambda n: r"\log(" + "7" * (900 + n) + ")",
+    "least common multiple": lambda n: r"\lcm(" + ",".join(str(10**40 + n + k) for k in range(60)) + ")",
+    "factorials": lambda n: "+".join(f"{k}!" for k in range(2500 + n, 2590 + n)),
+    "large power": lambda n: f"2^{{{65_000 + n}}}-1",
+    "tower modulo": lambda n: rf"{n}^{{7^{{7}}}} \mod 13",
+    "chain of powers": lambda n: "2" + "^2" * 300 + f"+{n}",
+    "absolute values": lambda n: "+".join(f"|x-{k}|" for k in range(n, n + 80)),
+    "fractions of x": lambda n: f"{n}" + "/(x+1)" * 40,
+    "cases": lambda n: r"\begin{cases}" * 200 + str(n) + r"\end{cases}" * 200,
+    "units": lambda n: f"{n} " + "m^{9}" * 60,
+    "roots without braces": lambda n: r"\sqrt" * 3_000 + str(n),
+    "combining marks": lambda n: "a\u0301\u0302" * 3_000 + str(n),
+    "primes": lambda n: f"{n}x" + "'" * 3_000,
+    "long exponent": lambda n: f"1e{n}9",
 }
 
 

@@ -133,7 +133,7 @@ def _choices(seed: int) -> Iterator[int]:
 
 
 def _walk(space: Space, demand: Demand, excluded: Indices) -> Iterator[CountdownGold]:
-    """Yield the wanted puzzles of one size until there are no more. Gives up after `PATIENCE` seconds without one."""
+    """Yield the wanted puzzles of one size until all were drawn. Gives up after `PATIENCE` seconds without one."""
     found_at, found_when = 0, process_time()
     for place, puzzle in _candidates(space, demand, excluded):
         if puzzle is not None and (not demand.is_selective or demand.is_met_by(puzzle)):

@@ -1,7 +1,7 @@
 """Find the shapes that hit a target if there are too many numbers for a `Program`, cheapest splits first.
 
 Values over a subset are computed when a split first needs them, so the first solution of an easy puzzle costs little. A
-search that ends has looked at every shape, which proves that there are no more solutions.
+search that ends has looked at every shape, which proves that it found all solutions.
 """
 
 from __future__ import annotations

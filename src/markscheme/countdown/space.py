@@ -1,7 +1,7 @@
 """All puzzles of one size and range, each exactly once, in an order that a seed decides.
 
 A puzzle is a multiset of numbers and a target, so puzzles can be counted and numbered. A walk through a keyed permutation
-of those numbers draws without repeats and without memory, and its end proves that there are no more. The order depends
+of those numbers draws without repeats and without memory, and its end proves that all were drawn. The order depends
 only on 64-bit integer arithmetic and BLAKE2b, so a seed means the same puzzles on every platform and version.
 """
 

@@ -11,18 +11,8 @@ import re
 from typing import Final, NamedTuple
 
 from markscheme.marking.equality.letters import WORD
-from markscheme.marking.equality.read.vocabulary import (
-    BINOMIALS,
-    DISCARDED,
-    FONTS,
-    FRACTIONS,
-    OF_SEVERAL,
-    SKIPPED,
-    SPACING,
-    UPRIGHT,
-    command,
-    plain,
-)
+from markscheme.marking.equality.read import vocabulary
+from markscheme.marking.equality.read.vocabulary import command, plain
 
 
 class Token(NamedTuple):
@@ -84,21 +74,21 @@ def scan(text: str, *, in_text: bool = False) -> list[Token]:
                 tokens.extend(Token(*p) for p in pieces[1:])
         elif group == "c":
             name = m["c"]
-            if name in SPACING:
+            if name in vocabulary.SPACING:
                 spaced = True
                 continue
-            if name in FONTS or name == "mathbb":
+            if name in vocabulary.FONTS or name == "mathbb":
                 skip_to = _font(text, m.end(), name, tokens, spaced)
-            elif name in DISCARDED:
+            elif name in vocabulary.DISCARDED:
                 argument = _GROUP.match(text, m.end())
                 skip_to = argument.end() if argument else m.end()
             elif name in ("begin", "end"):
                 argument = _GROUP.match(text, m.end())
                 tokens.append(Token(name, argument[1] if argument else "", spaced))
                 skip_to = argument.end() if argument else m.end()
-            elif name in SKIPPED:
+            elif name in vocabulary.SKIPPED:
                 continue
-            elif name in OF_SEVERAL and _CALL.match(text, m.end()):
+            elif name in vocabulary.OF_SEVERAL and _CALL.match(text, m.end()):
                 tokens.append(Token("f", name, spaced))
             else:
                 tokens.append(_command(name, spaced))
@@ -119,11 +109,11 @@ def _counted(run: str, text: str, end: int) -> bool:
 
 
 def _command(name: str, spaced: bool) -> Token:
-    if name in FRACTIONS:
+    if name in vocabulary.FRACTIONS:
         return Token("c", "frac", spaced)
     if name == "sqrt":
         return Token("c", "sqrt", spaced)
-    if name in BINOMIALS:
+    if name in vocabulary.BINOMIALS:
         return Token("c", "binom", spaced)
     if name in ("overline", "bar", "widebar"):
         return Token("c", "bar", spaced)
@@ -144,11 +134,11 @@ def _font(text: str, at: int, name: str, tokens: list[Token], spaced: bool) -> i
     after_value = bool(tokens) and (
         tokens[-1].kind in "n})v" or (tokens[-1].kind == "{" and any(t.kind == "n" for t in tokens[-9:]))
     )
-    if len(stripped) == 1 and name in UPRIGHT and stripped in _UNIT_LETTERS and after_value:
+    if len(stripped) == 1 and name in vocabulary.UPRIGHT and stripped in _UNIT_LETTERS and after_value:
         tokens.append(Token("x", stripped, True))
         return end
     known = command(stripped) if name in ("operatorname", "mathrm", "text") else None
-    if name == "operatorname" and stripped in OF_SEVERAL and _CALL.match(text, end):
+    if name == "operatorname" and stripped in vocabulary.OF_SEVERAL and _CALL.match(text, end):
         known = ("f", stripped)
     if stripped == "sec" and tokens and (after_value or tokens[-1][:2] == ("o", "/")):
         known = ("x", "sec")  # rather a second than a secant
