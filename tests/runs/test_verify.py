@@ -278,7 +278,10 @@ def test_manifest_when_a_name_is_in_it_twice_or_it_is_laid_out_otherwise_then_it
     folder = tmp_path / "run"
     shutil.copytree(ended, folder)
     text = (folder / "manifest.json").read_text()
-    for other in (text.replace("{", '{\n  "model": "better",', 1), text + "\n"):
+    started = text.index('  "started"')
+    line = text[started : text.index("\n", started) + 1]
+    moved = text.replace(line, "").replace("{\n", "{\n" + line, 1)
+    for other in (text.replace("{", '{\n  "model": "better",', 1), text + "\n", moved):
         (folder / "manifest.json").write_text(other)
         assert altered(folder, Run.open(folder).manifest) == ["manifest.json"]
 

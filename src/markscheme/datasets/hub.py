@@ -71,37 +71,30 @@ def _server() -> str:
     return (os.environ.get("HF_ENDPOINT") or "https://huggingface.co").rstrip("/")
 
 
-class _RetryCounter(logging.Filter):
-    """Limits the client's retries, which do not end while every attempt brings some bytes.
+@contextmanager
+def _bounded_retries() -> Iterator[None]:
+    """Limit the client's retries, which do not end while every attempt brings some bytes."""
+    thread, retries = threading.get_ident(), 0
 
-    The client logs a warning for each retry. The warnings are counted instead of printed, and one too many raises.
-    """
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.retries = 0
-        self.thread = threading.get_ident()
-
-    def filter(self, record: logging.LogRecord) -> bool:
-        if record.thread != self.thread or record.levelno < logging.WARNING:
+    def count(record: logging.LogRecord) -> bool:
+        # The client logs a warning for each retry: count them instead of printing them.
+        nonlocal retries
+        if record.thread != thread or record.levelno < logging.WARNING:
             return True
-        self.retries += 1
-        if self.retries > _RETRIES:
+        retries += 1
+        if retries > _RETRIES:
             raise _GaveUpError
         return False
 
-
-@contextmanager
-def _bounded_retries() -> Iterator[None]:
     client = logging.getLogger("huggingface_hub.file_download")
-    counter, level = _RetryCounter(), client.level
-    client.addFilter(counter)
+    level = client.level
+    client.addFilter(count)
     client.setLevel(logging.WARNING)  # with a quieter setting the retries could not be counted
     try:
         yield
     finally:
         client.setLevel(level)
-        client.removeFilter(counter)
+        client.removeFilter(count)
 
 
 def _explain(problem: BaseException, repo: str, revision: str, file: str) -> DataError:

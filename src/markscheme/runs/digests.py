@@ -22,7 +22,7 @@ COVERED = (
     "marks/*.jsonl",
 )
 LINES = "lines.json"  # a short digest of each line, so that `verify` can name the lines that differ
-SETTINGS = "settings_sha256"
+SETTINGS, ORDER = "settings_sha256", "order_sha256"
 SHORT = 8  # hexadecimal digits of a line's digest
 MOST_NAMED = 5
 
@@ -97,6 +97,13 @@ def settings_digest(manifest: bytes) -> str:
     return hashlib.sha256(msgspec.json.encode(values, order="sorted")).hexdigest()
 
 
+def order_digest(manifest: bytes) -> str:
+    """Return the digest of the same fields in their order, which `settings_digest` does not cover."""
+    values = msgspec.json.decode(manifest)
+    rest = {name: value for name, value in values.items() if name not in (SETTINGS, ORDER)}
+    return hashlib.sha256(msgspec.json.encode(rest)).hexdigest()
+
+
 def _as_written(manifest: bytes) -> bool:
     """True if the bytes are laid out as we write them, so that a field cannot occur twice."""
     return manifest == msgspec.json.format(msgspec.json.encode(msgspec.json.decode(manifest)), indent=2)
@@ -112,6 +119,8 @@ def altered(folder: Path, manifest: Any) -> list[str]:
     try:
         raw = (folder / "manifest.json").read_bytes()
         holds = settings_digest(raw) == manifest.settings_sha256 and _as_written(raw)
+        # Earlier versions did not record the order.
+        holds = holds and manifest.order_sha256 in ("", order_digest(raw))
     except (OSError, *UNREADABLE):
         holds = False
     return sorted(differing) + ["manifest.json"] * (not holds)
@@ -180,7 +189,7 @@ def _cut(digests: str) -> list[str]:
 
 
 def _line_digests(file: Path) -> str:
-    return "".join(hashlib.sha256(line).hexdigest()[:SHORT] for line in _lines(file))
+    return "".join(hashlib.sha256(line).hexdigest()[:SHORT] for line in _lines(file) if line != b"\n")
 
 
 def _lines(file: Path) -> Iterator[bytes]:

@@ -27,7 +27,7 @@ from markscheme.config import MOST_SAMPLES, RunConfig, settings
 from markscheme.datasets import DataFile
 from markscheme.errors import JournalError, command, first_line, option
 from markscheme.redaction import redacted
-from markscheme.runs.digests import FileDigest, sealed, settings_digest
+from markscheme.runs.digests import FileDigest, order_digest, sealed, settings_digest
 from markscheme.runs.files import marks_file, read_inside, refuse_links
 from markscheme.runs.journal import Journal, sync_folder
 from markscheme.runs.lines import UNREADABLE, decode_or_none
@@ -87,6 +87,7 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     resumed: int = 0  # how many times
     digests: dict[str, FileDigest] = {}  # of each file when the run ended or was marked again
     redacted: str = ""  # sha256 of the original problems, if their statements were removed
+    order_sha256: str = ""  # of all other fields but the next, in their order
     settings_sha256: str = ""  # of all other fields
 
     @property
@@ -201,10 +202,13 @@ class Run:
 
     def save_manifest(self, manifest: Manifest) -> None:
         """Replace the manifest atomically."""
-        self.manifest = manifest = msgspec.structs.replace(manifest, format=FORMAT, settings_sha256="")
+        manifest = msgspec.structs.replace(manifest, format=FORMAT, order_sha256="", settings_sha256="")
         if manifest.digests:
+            order = order_digest(redacted(msgspec.json.encode(manifest)))
+            manifest = msgspec.structs.replace(manifest, order_sha256=order)
             whole = settings_digest(redacted(msgspec.json.encode(manifest)))
-            self.manifest = manifest = msgspec.structs.replace(manifest, settings_sha256=whole)
+            manifest = msgspec.structs.replace(manifest, settings_sha256=whole)
+        self.manifest = manifest
         write_atomically(self.path / "manifest.json", msgspec.json.format(msgspec.json.encode(manifest), indent=2))
 
     def seal(self, manifest: Manifest, only: str | None = None) -> None:
