@@ -103,7 +103,7 @@ def test_condition_when_a_part_of_an_id_or_a_group_is_asked_for_then_it_is_found
         ("tokens", "=, !=, <, <=, >, >= or ~ at the end"),
         ("tokens > many", "but 'many' is not"),
         ("tokens ~ 5", "only searches text"),
-        ("colour = red", "no field 'colour'"),
+        ("colour = red", "'colour' is not a field"),
         ("(tokens > 1", r"`\)` at the end"),
         ("tokens > 1 tokens < 5", "character 12"),
         ("; drop", "a field at ';'"),

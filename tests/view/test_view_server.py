@@ -273,7 +273,7 @@ def test_list_when_a_condition_is_typed_then_it_is_narrowed_or_the_mistake_is_sa
     assert len(rows) == 12
     assert int(kept) == sum(row["verdict"] == "correct" for row in rows)
     assert (
-        "The condition cannot be read: there is no field"
+        "The condition cannot be read: &#39;colour&#39; is not a field"
         in get(server.url + "/run/first/responses?where=colour+%3D+1")[2]
     )
     assert get(server.url + "/run/first/responses.csv?where=colour+%3D+1")[0] == 404

@@ -92,7 +92,7 @@ def _labelled(snapshot: Snapshot, protocol: str, name: str) -> tuple[Any, list[s
         return snapshot.problem, [*snapshot.ids]
     if name in snapshot.groups:
         return snapshot.problem, [*snapshot.groups[name]]
-    raise UsageError(f"there is no field {name!r}; there are {', '.join(fields(snapshot))}")
+    raise UsageError(f"{name!r} is not a field; the fields are {', '.join(fields(snapshot))}")
 
 
 def _ordered(label: str | None, sign: str, value: str) -> bool:

@@ -117,7 +117,7 @@ async def _not_there(
     except MarkschemeError as problem:  # a mistake in a condition, a damaged file
         message = str(problem)
     except web.HTTPNotFound:
-        message = "There is no such page."
+        message = "This page does not exist."
     page = Page("missing.html", "Not found", {"message": message})
     return _html(render_page(request.app[SITE], page), 404)
 

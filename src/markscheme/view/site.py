@@ -81,7 +81,7 @@ class Site:
     def entry(self, slug: str) -> Entry:
         entry = self.library.entry(slug)
         if entry is None:
-            raise NotThereError(f"There is no run {slug!r} in this folder.")
+            raise NotThereError(f"This folder does not contain a run {slug!r}.")
         return entry
 
     def open(self, slug: str) -> OpenRun:

@@ -20,7 +20,7 @@ def series_page(site: Site, query: Mapping[str, str]) -> Page:
     mine = [entry for entry in site.library.entries() if entry.manifest and entry.name.rpartition("/")[0] == folder]
     runs = [Run(entry.path, entry.manifest) for entry in mine if entry.manifest]
     if not any(run.manifest.config.step is not None for run in runs):
-        raise NotThereError(f"There is no series over training in {folder or 'this folder'}.")
+        raise NotThereError(f"{folder or 'This folder'} does not contain runs with a training step.")
     between = tuple(int(word) for word in query.get("between", "").split(",") if word.isdecimal() and len(word) < 12)
     stamp = tuple((entry.path, *entry.file_states().values()) for entry in mine)
 
