@@ -10,7 +10,7 @@ from markscheme.statistics import Counts, from_correct, interval, plan, rank
 from markscheme.statistics.comparison import difference_of
 from markscheme.statistics.counts import VERDICTS
 from markscheme.statistics.difference import p_value
-from markscheme.statistics.planning import BetweenProblems, assumed, difference_between, from_pilot
+from markscheme.statistics.variances import BetweenProblems, assumed, difference_between, from_pilot
 from markscheme.types import Verdict
 
 THESE, DRAWN = "these problems", "problems drawn"

@@ -246,7 +246,7 @@ def test_worth_says_what_more_labels_would_buy(run, tables):
 def test_labels_when_all_are_unsure_then_no_figure_is_made_of_them(run):
     """Of nothing judged, "0.0 [0.0, 100.0] % are right" was said."""
     label(run, 20, lambda *_: "unsure")
-    assert worth(run.snapshot(), "math") == "20 labels, all of them unsure: they say nothing of the marker"
+    assert worth(run.snapshot(), "math") == "20 labels, all of them unsure: they say nothing about the marker"
     assert corrected_figures(run.snapshot(), "math", run.snapshot().counts("math")) is None
 
 
@@ -278,7 +278,7 @@ def test_compare_corrects_the_difference_when_people_judged_both_runs(tmp_path, 
     assert told["corrected"]["estimate"] == pytest.approx(0, abs=1e-9)
     assert told["corrected"]["low"] < 0 < told["corrected"]["high"]
     main(["compare", str(first.path), str(second.path), "--anyway"])
-    assert "corrected by what people say" in capsys.readouterr().out
+    assert "corrected for marker errors found by people" in capsys.readouterr().out
 
 
 def test_pass_at_k_is_corrected_between_its_bounds_in_every_format(run, tables, capsys):
@@ -294,7 +294,7 @@ def test_pass_at_k_is_corrected_between_its_bounds_in_every_format(run, tables, 
     for form in ("table", "markdown", "csv", "latex", "json"):
         assert main(["report", str(run.path), "-k", "1,4", "--format", form]) == 0
         text = " ".join(capsys.readouterr().out.split())
-        assert "if errors in a problem come together" in text
+        assert "if errors fall on the same problems" in text
         assert "corrected pass@4" in text or form == "json"
 
 
@@ -364,7 +364,7 @@ def test_labels_that_somebody_picked_are_left_out_and_told(run, tables, capsys):
     assert (figures.picked, figures.judged) == (10, honest.judged)
     assert figures.accuracy == honest.accuracy
     main(["report", str(run.path)])
-    assert "10 labels picked, not drawn by the order, left out" in " ".join(capsys.readouterr().out.split())
+    assert "10 labels left out: picked by hand, not drawn at random" in " ".join(capsys.readouterr().out.split())
 
 
 def test_responses_that_people_skipped_count_as_unsure(run, tables):

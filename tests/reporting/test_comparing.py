@@ -38,7 +38,7 @@ def test_compare_when_printed_then_says_what_a_reader_needs(runs, capsys):
     assert "B − A  +50.0 points" in shown
     assert "6 shared problems" in shown
     assert "p = " in shown
-    assert "for problems like these" in shown
+    assert "a sample of similar problems" in shown
     assert "moved most" in shown
 
 
@@ -56,7 +56,7 @@ def test_compare_when_three_runs_then_ranked(runs, capsys):
     assert len(ranking["pairs"]) == 3
     assert ranking["models"][-1]["worst_rank"] == 3
     assert main(["compare", *(str(run.path) for run in runs)]) == 0
-    assert "hold all together at 95 %" in capsys.readouterr().out
+    assert "simultaneous 95 % intervals" in capsys.readouterr().out
 
 
 def test_compare_when_data_or_protocol_differ_then_refused_unless_insisted(runs, tmp_path):
@@ -84,8 +84,8 @@ def test_compare_when_asked_for_nonsense_then_a_sentence(runs, capsys):
 def test_compare_when_three_runs_on_these_problems_then_ranked_too(runs, capsys):
     assert main(["compare", *(str(run.path) for run in runs), "--these-problems", "--metric", "maj@2"]) == 0
     shown = capsys.readouterr().out
-    assert "exactly these problems" in shown
-    assert "hold all together" in shown
+    assert "these exact problems" in shown
+    assert "simultaneous" in shown
 
 
 @pytest.mark.parametrize("metric", ["maj@4", "pass@4", "best-of-2:completion_tokens"])
@@ -103,7 +103,7 @@ def test_compare_when_a_margin_is_given_then_it_says_what_is_ruled_out(runs, cap
     assert main(["compare", str(runs[0].path), str(runs[1].path), "--margin", "2"]) == 0
     shown = capsys.readouterr().out
     assert "B worse than A by 2 points or more: ruled out" in shown
-    assert "the same within 2 points: not shown" in shown
+    assert "equivalent within 2 points: not shown" in shown
 
 
 def test_compare_when_two_folders_of_benchmarks_then_the_mean_over_benchmarks(replayed, tmp_path, capsys):
@@ -180,8 +180,8 @@ def test_sentence_when_two_runs_are_compared_then_it_says_interval_pairing_proto
     assert "marked by aime@" in told
     assert "says nothing about other prompts" in told
     same = ms.compare(one, replayed(lambda index: 0, limit=12, name="again")).sentence
-    assert "no difference in accuracy" in same
-    assert "does not show that they are the same" in same
+    assert "no significant difference in accuracy" in same
+    assert "does not show that they are equal" in same
 
 
 def test_sentence_when_asked_for_in_latex_then_it_is_alone_and_escaped(replayed, capsys):

@@ -60,7 +60,7 @@ def test_markdown_when_printed_then_states_problems_samples_protocol_and_data(ta
 def test_latex_when_model_has_underscores_then_they_are_escaped(table):
     odd = msgspec.structs.replace(table.runs[0], model="a_b&c")
     text = to_latex(Table([odd], {}))
-    assert r"aime-sample & a\_b\&c & $6 \times 4$ & $25.0_{-" in text
+    assert r"aime-sample & a\_b\&c & 6 $\times$ 4 & $25.0_{-" in text
 
 
 def test_latex_when_the_interval_is_not_symmetric_then_both_distances():
@@ -86,7 +86,7 @@ def partial(replayed):
 
 def test_report_when_problems_lack_samples_then_every_format_says_how_many_and_what_they_could_be(partial, capsys):
     path = str(partial.path)
-    said = "pass@4 has 4 of 6 problems complete, and of the others what their samples let one expect; it would be 100.0 if all missing are wrong"
+    said = "pass@4 has 4 of 6 problems complete and estimates the rest from their samples; it would be 100.0 if all missing responses are wrong"
     shown = {}
     for form in ("table", "markdown", "csv", "latex", "json"):
         assert main(["report", path, "--format", form]) == 0
@@ -102,7 +102,7 @@ def test_report_when_problems_lack_samples_then_every_format_says_how_many_and_w
 
 def test_report_when_printed_then_every_format_says_which_population(table, replayed, capsys):
     path = str(replayed(lambda index: index % 3).path)
-    for option, said in (([], "problems like these"), (["--these-problems"], "exactly these problems")):
+    for option, said in (([], "a sample of similar problems"), (["--these-problems"], "these exact problems")):
         for form in ("table", "markdown", "latex"):
             assert main(["report", path, *option, "--format", form]) == 0
             assert said in capsys.readouterr().out
@@ -131,7 +131,7 @@ def test_report_when_clustered_then_wider_and_said(replayed, capsys):
     found = json.loads(capsys.readouterr().out)["runs"][0]
     assert found["cluster"] == "level"
     assert main(["report", str(run.path), "--cluster", "level"]) == 0
-    assert "share their level are not taken as independent" in capsys.readouterr().out
+    assert "with the same level are not treated as independent" in capsys.readouterr().out
     assert main(["report", str(run.path), "--cluster", "colour"]) == 2
     assert "'colour'" in capsys.readouterr().err
 
@@ -140,22 +140,22 @@ def test_report_when_samples_are_repeated_then_the_variance_table_says_what_more
     found = table.runs[0].variance
     assert found.half_width_endless <= found.half_width_more <= found.half_width
     assert found.these_half_width_more < found.these_half_width
-    assert "4 more samples a problem" in to_markdown(table)
+    assert "4 more samples per problem" in to_markdown(table)
 
 
 def test_caveats_when_problems_are_few_then_the_report_says_what_they_may_lack(table):
-    said = "3 problems can say little about problems like these: a kind that makes up one in 5 is missing among so few with a chance of 51 %"
+    said = "3 problems say little about similar problems: a kind that makes up one problem in 5 has a 51 % chance of being absent here"
     assert said in caveats(msgspec.structs.replace(table.runs[0], problems=3))
-    assert not any("can say little" in note for note in caveats(msgspec.structs.replace(table.runs[0], problems=30)))
+    assert not any("say little" in note for note in caveats(msgspec.structs.replace(table.runs[0], problems=30)))
     assert not any(
-        "can say little" in note
+        "say little" in note
         for note in caveats(msgspec.structs.replace(table.runs[0], problems=3, population="these problems"))
     )
 
 
 def test_caveats_when_one_sample_on_exactly_these_problems_then_what_it_cannot_tell(table):
     once = msgspec.structs.replace(table.runs[0], samples=1, population="these problems")
-    assert any("no narrower than for problems like these" in note for note in caveats(once))
+    assert any("no narrower than that for similar problems" in note for note in caveats(once))
     more = msgspec.structs.replace(once, samples=2)
     assert not any("no narrower than" in note for note in caveats(more))
 
@@ -297,4 +297,4 @@ def test_plots_when_runs_are_many_then_one_figure_a_question(replayed, tmp_path,
         "solve-rates",
         "verdicts",
     ]
-    assert "the 3 best of 4 runs" in capsys.readouterr().err
+    assert "the best 3 of 4 runs" in capsys.readouterr().err

@@ -79,7 +79,7 @@ def test_report_when_about_these_problems_then_narrower_and_said(replayed, capsy
     here, drawn = summarize(run, population="these problems"), summarize(run)
     assert here.accuracy.value == drawn.accuracy.value
     assert main(["report", str(run.path), "--these-problems"]) == 0
-    assert "exactly these problems" in capsys.readouterr().out
+    assert "these exact problems" in capsys.readouterr().out
 
 
 def test_summary_when_verdicts_differ_then_rates_have_truncation_first(voted):

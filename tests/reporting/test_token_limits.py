@@ -109,4 +109,4 @@ def test_report_when_responses_loop_then_it_says_so(tmp_path):
     run = ms.run("aime-sample", model=f"replay/{tmp_path / 'o.jsonl'}", limit=2, out=tmp_path / "run", progress=False)
     (summary,) = ms.report(run).runs
     assert (summary.loops.cut_off, summary.loops.loops) == (2, 2)
-    assert any("repeat themselves to the limit" in note for note in summary.warnings)
+    assert any("repeat themselves up to the limit" in note for note in summary.warnings)

@@ -37,7 +37,7 @@ def test_stratify_when_by_a_field_then_as_large_a_part_of_each_value(levels, ans
     assert manifest.strata == {"easy": 10, "hard": 30}
     assert Counter(manifest.stratum) == {"easy": 3, "hard": 9}
     report = json.loads(markscheme("report", tmp_path / "r", "--whole-benchmark", "--json").stdout)["runs"][0]
-    assert any("as large a part of each of 2 strata" in note for note in report["warnings"])
+    assert any("the same share of each of 2 strata" in note for note in report["warnings"])
 
 
 def test_stratify_when_by_a_stored_run_then_solved_and_unsolved_problems_are_strata(

@@ -29,7 +29,7 @@ def packed(folder, tmp_path):
 def test_archive_when_opened_then_the_same_as_the_folder(folder, packed, capsys):
     assert [one.text for one in ms.load(packed).responses()] == [one.text for one in ms.load(folder).responses()]
     assert main(["verify", str(packed)]) == 0
-    assert "4 of 4 come out again" in capsys.readouterr().out
+    assert "4 of 4 are the same when recomputed" in capsys.readouterr().out
     assert main(["report", str(packed)]) == 0
     assert main(["compare", str(folder), str(packed)]) == 0
     assert main(["view", str(packed), "--export", str(packed.with_name("site"))]) == 0

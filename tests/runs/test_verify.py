@@ -164,7 +164,7 @@ def test_verify_when_a_run_is_untouched_copied_grown_resumed_or_marked_again_the
     holds(folder)
     capsys.readouterr()
     assert main(["verify", str(folder)]) == 0
-    assert "24 of 24 come out again" in capsys.readouterr().out
+    assert "24 of 24 are the same when recomputed" in capsys.readouterr().out
 
 
 def test_verify_when_people_labelled_responses_after_the_run_then_it_holds(ended, tmp_path):
@@ -196,7 +196,7 @@ def test_verify_when_a_mark_was_altered_then_it_names_the_line_and_the_response(
     said = json.loads(capsys.readouterr().out)
     found = json.dumps(said)
     assert "line 4" in found
-    assert "11 of 12 come out again" in found
+    assert "11 of 12 are the same when recomputed" in found
     assert f"{json.loads(lines[3])['key']} sample" in found
 
 

@@ -131,5 +131,5 @@ def test_marks_that_contradict_themselves_are_refused():
     one, none = np.array([True]), np.array([False])
     with pytest.raises(UsageError, match="judged"):
         JudgedMarks(np.array([0]), np.array([0]), one, none, one)
-    with pytest.raises(UsageError, match="nothing to correct"):
+    with pytest.raises(UsageError, match="no marks to correct"):
         JudgedMarks(*(np.array([], kind) for kind in (int, int, bool, bool, bool)))

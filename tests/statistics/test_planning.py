@@ -8,14 +8,8 @@ from hypothesis import strategies as st
 from markscheme.errors import UsageError
 from markscheme.reporting.planning import plan_rows
 from markscheme.statistics import compare, from_correct, interval, variance_table
-from markscheme.statistics.planning import (
-    AnswerVariance,
-    BetweenProblems,
-    assumed,
-    difference_between,
-    from_pilot,
-    plan,
-)
+from markscheme.statistics.planning import plan
+from markscheme.statistics.variances import AnswerVariance, BetweenProblems, assumed, difference_between, from_pilot
 
 
 def simulated(problems, samples, gain, sd, rng):
@@ -193,4 +187,4 @@ def test_plan_when_problems_are_hardly_any_then_no_figure_beyond_the_scale():
     made = plan(2, 0.05)
     assert made.limit <= 1
     assert all(row.detectable <= 1 and row.half_width <= 0.5 and row.half_width_these <= 0.5 for row in made.rows)
-    assert plan_rows(made)[0]["finds, points"] == "cannot be told"
+    assert plan_rows(made)[0]["detects, points"] == "unknown"

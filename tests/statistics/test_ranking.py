@@ -102,7 +102,7 @@ def test_rank_when_responses_are_missing_then_it_says_what_they_could_make_of_it
     assert said[0].startswith("1 problem left out")
     assert len(said) == 2
     assert said[1].startswith("responses of holes are missing")
-    assert "75.0 if all of them were wrong, 100.0 if right" in said[1]
+    assert "75.0 if all of them are wrong, 100.0 if right" in said[1]
     assert rank("accuracy", {"whole": whole, "same": whole}).caveats == ()
 
 

@@ -37,6 +37,6 @@ def test_difference_when_runs_vary_then_one_run_of_each_does_not_decide():
 
 
 def test_over_runs_when_there_is_one_then_refused():
-    with pytest.raises(UsageError, match="two of them or more"):
+    with pytest.raises(UsageError, match="two or more of them"):
         over_runs("accuracy", runs(4, [0.0]))
     assert interval("accuracy", runs(4, [0.0])[0]).problems == 60

@@ -5,7 +5,7 @@ import pytest
 
 from markscheme.errors import UsageError
 from markscheme.statistics import from_correct, interval
-from markscheme.statistics.series import band_level, learnt_and_forgotten, series, winners_luck
+from markscheme.statistics.series import band_level, learnt_and_forgotten, selection_bias, series
 
 
 def steps(rates, n, random):
@@ -33,9 +33,9 @@ def test_luck_when_all_steps_are_alike_then_it_is_that_of_the_highest_of_so_many
     error, means = 0.03, []
     for _ in range(200):
         seen = 0.5 + random.normal(0, error, 5)
-        means.append(seen.max() - winners_luck(seen, np.diag(np.full(5, error**2))))
+        means.append(seen.max() - selection_bias(seen, np.diag(np.full(5, error**2))))
     assert np.mean(means) == pytest.approx(0.5, abs=0.01)  # the highest of five is 0.035 too high
-    assert winners_luck(np.array([0.2, 0.5, 0.9]), np.diag(np.full(3, 1e-6))) < 1e-4
+    assert selection_bias(np.array([0.2, 0.5, 0.9]), np.diag(np.full(3, 1e-6))) < 1e-4
 
 
 def test_series_when_one_step_is_far_ahead_then_it_is_the_best_and_no_other_may_be():

@@ -102,7 +102,7 @@ def test_back_changes_a_label_and_a_second_person_is_compared_with_the_first(pag
     for number in range(10):
         page.get_by_text(f"{number} of 95 judged by bob").wait_for()
         page.keyboard.press("y")
-    page.get_by_text("2 people say the same in 50 % of pairs").wait_for()
+    page.get_by_text("pairs of the 2 people agree on 50 %").wait_for()
     page.reload()
     page.get_by_text("10 of 95 judged by bob").wait_for()
 

@@ -17,8 +17,8 @@ TERMS = ("metric", "protocol", "level", "seed", "anyway", "cluster", "margin", "
 def run(args: argparse.Namespace) -> int:
     from markscheme.cli.report import complain_of_alterations
     from markscheme.reporting.comparing import forest_figure, shown_worse, terms_of
-    from markscheme.reporting.comparison_text import print_compared
     from markscheme.reporting.family import MacroCompared, compare_folders
+    from markscheme.reporting.report_text import print_compared
     from markscheme.runs import find_runs
 
     compared = compare_folders(args.runs, terms_of(**pick(args, TERMS)))

@@ -58,7 +58,7 @@ def _print(parts: Iterable[Part]) -> None:
 
 
 def _markdown(parts: Iterable[Part]) -> Iterator[str]:
-    from markscheme.reporting.table import markdown_table
+    from markscheme.reporting.sheets import markdown_table
 
     marks = {"title": "## ", "heading": "### ", "text": ""}
     for kind, content in parts:
@@ -75,7 +75,7 @@ def _markdown(parts: Iterable[Part]) -> Iterator[str]:
 
 def _latex(parts: Iterable[Part]) -> Iterator[str]:
     """Tables as rows to paste; everything else as comments."""
-    from markscheme.reporting.table import escape_latex
+    from markscheme.reporting.sheets import escape_latex
 
     for kind, content in parts:
         if kind == "table":

@@ -10,7 +10,7 @@ from markscheme.cli.page import Part, show
 
 if TYPE_CHECKING:
     from markscheme.statistics import Plan
-    from markscheme.statistics.planning import AnswerVariance
+    from markscheme.statistics.variances import AnswerVariance
 
 
 def run(args: argparse.Namespace) -> int:

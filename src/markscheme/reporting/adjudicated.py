@@ -1,4 +1,4 @@
-"""The marker's errors, measured by people: rates, the accuracy corrected for them, and what more labels would buy."""
+"""The marker's error rates according to people, the corrected accuracy, and what more labels would buy."""
 
 from __future__ import annotations
 
@@ -21,25 +21,25 @@ from markscheme.statistics.marker_errors import JudgedMarks, corrected
 
 
 class Adjudicated(NamedTuple):
-    """What people said so far, beside what the marker says."""
+    """Labels of people next to the marks."""
 
     marks: JudgedMarks
     places: list[Place]  # the places of the marks, in the same order
     unsure: int
-    skipped: int  # not judged though what comes later in the order was; nothing is known of these either
-    picked: int  # labels of responses that were not next in the order: somebody chose them, so they tell of no others
+    skipped: int  # passed over in the random order, so nothing is known about these either
+    picked: int  # labels of responses that were not next in the random order, so they do not represent others
     people: int
     agreement: float | None
 
 
-# The share of a stretch of the order that must have labels for the stretch to count as drawn, and not picked from.
+# The share of a stretch of the random order that must have labels for it to count as a random sample.
 DRAWN = 0.9
 
 
 def adjudicated(snapshot: Snapshot, protocol: str) -> Adjudicated | None:
-    """The marks of a run under one protocol, which need not be the one they were drawn by; None without a label.
+    """Return the judged marks of a run under any protocol, or None without labels.
 
-    Within a stratum as drawn, what has been judged is a random sample, and so it is of those that a protocol calls correct.
+    Labels are a random sample within each stratum of the draw, whatever protocol marks the responses.
     """
     order, labels = read_order(snapshot.folder), read_labels(snapshot)
     if not order or not labels:
@@ -70,7 +70,7 @@ def adjudicated(snapshot: Snapshot, protocol: str) -> Adjudicated | None:
 
 
 def _shown(order: list[Drawn], labels: Container[Place]) -> set[Place]:
-    """The beginning of each stratum that people went through; what they left out of it was left open."""
+    """Return the start of each stratum that people went through, including responses that they skipped."""
     strata: dict[str, list[Place]] = {}
     for each in order:
         strata.setdefault(each.stratum, []).append((each.key, each.sample))
@@ -84,7 +84,7 @@ def _shown(order: list[Drawn], labels: Container[Place]) -> set[Place]:
 
 
 def _called(snapshot: Snapshot, order: list[Drawn], protocol: str) -> list[tuple[Drawn, bool]]:
-    """The drawn responses that have a mark, and whether it is `correct`."""
+    """Return the drawn responses with a mark, and whether it is `correct`."""
     verdict = snapshot.verdict(protocol)
     rows = ((each, snapshot.row(each.key, each.sample)) for each in order)
     return [
@@ -95,7 +95,7 @@ def _called(snapshot: Snapshot, order: list[Drawn], protocol: str) -> list[tuple
 
 
 def _agreement(labels: dict[Place, dict[str, Opinion]]) -> float | None:
-    """The share of pairs of people who say the same of the same response, where both are sure."""
+    """Return the share of pairs of people who agree on a response, both being sure."""
     pairs = [
         one == other
         for people in labels.values()
@@ -111,7 +111,7 @@ def corrected_figures(
     population: Population = "problems drawn",
     pass_k: Sequence[int] = (),
 ) -> Corrected | None:
-    """Accuracy and pass@k as people would find them, with the marker's error rates; None where nobody has judged."""
+    """Return accuracy and pass@k corrected for marker errors, with the error rates; None without labels."""
     judged = adjudicated(snapshot, protocol)
     marked = interval("accuracy", counts, population=population)
     if judged is None or not judged.marks.judged.any() or marked.estimate != marked.estimate:
@@ -139,23 +139,23 @@ def corrected_figures(
 
 
 def worth(snapshot: Snapshot, protocol: str, more: int = 40) -> str:
-    """One sentence: what the labels so far are worth, and what more of them would make of it."""
+    """Return what the labels show so far and what more would add, in one sentence."""
     judged = adjudicated(snapshot, protocol)
     if judged is None:
-        return "nothing has been judged yet"
+        return "no labels yet"
     marks, marked = judged.marks, interval("accuracy", snapshot.counts(protocol))
     if not marks.judged.any():
-        return f"{judged.unsure} labels, all of them unsure: they say nothing of the marker"
+        return f"{judged.unsure} labels, all of them unsure: they say nothing about the marker"
     if math.isnan(marked.estimate):
-        return f"{int(marks.judged.sum())} judged; no response of this run counts towards a score"
+        return f"{int(marks.judged.sum())} judged, but no response of this run counts towards a score"
     now = corrected(marked, marks.shift(1, marked.level), spread=marks.spread())
     wrong, right = (marks.rate(correct, marked.level) for correct in (True, False))
     so_far = (
         f"{int(marks.judged.sum())} judged: {error_rates(as_estimate(wrong), as_estimate(right))}; "
-        f"accuracy {_percent(now)}, as marked {_percent(marked)}"
+        f"accuracy {_percent(now)}, {_percent(marked)} as marked"
     )
     if judged.agreement is not None:
-        so_far += f"; {judged.people} people say the same in {100 * judged.agreement:.0f} % of pairs"
+        so_far += f"; pairs of the {judged.people} people agree on {100 * judged.agreement:.0f} %"
     labels = read_labels(snapshot)
     coming = [row for row, place in enumerate(judged.places) if place not in labels][:more]
     if not coming:
@@ -167,7 +167,7 @@ def worth(snapshot: Snapshot, protocol: str, more: int = 40) -> str:
 
 
 def _with_more(marks: JudgedMarks, rows: list[int], wrong: float, right: float) -> JudgedMarks:
-    """The marks after further labels, if people go on overturning as often as before."""
+    """Return the marks after further labels, if people overturn as often as before."""
     judged, overturned = marks.judged.copy(), marks.overturned.copy()
     judged[rows] = True
     for correct, rate in ((True, wrong), (False, right)):

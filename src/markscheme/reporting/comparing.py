@@ -1,8 +1,4 @@
-"""Runs against each other: whether they may be compared at all, and what the comparison says.
-
-Runs of other data or judged by another protocol are refused unless the user insists; another prompt or other sampling is
-often the very question, so it is only said.
-"""
+"""Compare runs: refuse runs of different data or protocols, and list everything else in which they differ."""
 
 from __future__ import annotations
 
@@ -16,7 +12,7 @@ from markscheme.config import fixed_options
 from markscheme.errors import UsageError, option
 from markscheme.reporting.adjudicated import adjudicated
 from markscheme.reporting.drawing import clustered
-from markscheme.reporting.estimates import Estimate
+from markscheme.reporting.estimates import DifferenceEstimate, Estimate
 from markscheme.reporting.pairing import paired_by
 from markscheme.reporting.picks import with_picks
 from markscheme.reporting.plots import distinct, shortened
@@ -25,12 +21,11 @@ from markscheme.reporting.summary import marked_label
 from markscheme.runs.archive import origin
 from markscheme.runs.folder import IMPORTED, Manifest, Run
 from markscheme.statistics import Comparison, Counts, Interval, Population, Ranking, compare, looking, rank
-from markscheme.statistics.comparison import Margin
+from markscheme.statistics.comparison import Margin, compare_unpaired
 from markscheme.statistics.looking import Looked
 from markscheme.statistics.marker_errors import corrected
 from markscheme.statistics.metrics import metric
 from markscheme.statistics.ranking import Ranked
-from markscheme.statistics.unpaired import compare_unpaired
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -39,33 +34,30 @@ if TYPE_CHECKING:
 
 
 class Difference(msgspec.Struct, frozen=True):
-    """Something in which runs differ beside the model."""
+    """A property other than the model in which runs differ."""
 
     what: str
-    values: dict[str, str]  # what each run has, by its name
-    decisive: bool  # the figures are then of different things
+    values: dict[str, str]  # of each run, by its name
+    decisive: bool  # the figures then measure different things
 
 
 class Compared(msgspec.Struct, frozen=True, kw_only=True):
     """What `markscheme compare --json` prints."""
 
-    runs: dict[str, str]  # each run's short name and folder, in the order given; the first is A
+    runs: dict[str, str]  # short name and folder of each run, in the order given; the first is A
     benchmark: str
     protocol: str
     differences: tuple[Difference, ...]
     comparison: Comparison | None = None  # set for two runs
-    # The difference corrected for the marker's errors, where people have judged a sample of both runs.
-    corrected: Interval | None = None
-    # Set where samples were added while the difference was looked at: the interval that allows for that.
-    looked: Looked | None = None
+    corrected: Interval | None = None  # the difference corrected for marker errors, if people judged both runs
+    looked: Looked | None = None  # set for `--until-better`: the interval that allows for having looked
     ranking: Ranking | None = None  # set for more than two runs
-    problems: dict[str, str] = {}  # the id of each problem that moved, by its key
-    cluster: str | None = None  # what the intervals take for the unit drawn where it is not the problem
+    problems: dict[str, str] = {}  # id of each problem that moved, by its key
+    cluster: str | None = None  # the sampling unit of the intervals if it is not the problem
     notes: tuple[str, ...] = ()
-    average: bool = False  # these are averages over several benchmarks; of the runs only the first is named
-    # What was compared with each other: the same problems, those with the same `template` …, or nothing (empty).
-    pairing: str = "problem"
-    sentence: str = ""  # what may be written about it
+    average: bool = False  # averages over several benchmarks; each run named is the first of its model
+    pairing: str = "problem"  # what was paired: problems, those with the same `template` …, or nothing (empty)
+    sentence: str = ""  # the sentence for a paper
 
 
 class Terms(msgspec.Struct, frozen=True, kw_only=True):
@@ -82,17 +74,17 @@ class Terms(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def terms_of(*, margin: float | None = None, these_problems: bool = False, **terms: Any) -> Terms:
-    """Terms from what a user types: the margin in points, the population as a flag."""
+    """Return terms from user input: the margin in points, the population as a flag."""
     population: Population = "these problems" if these_problems else "problems drawn"
     return Terms(margin=None if margin is None else margin / 100, population=population, **terms)
 
 
 def margin_line(margin: Margin) -> str:
-    """What may be said about a margin, in one line."""
+    """Return the result of the tests against a margin in one line."""
     points = 100 * margin.margin
     return (
         f"B worse than A by {points:g} points or more: {'ruled out' if margin.not_worse else 'not ruled out'} "
-        f"(one-sided p = {margin.not_worse_p:.3g}) · the same within {points:g} points: "
+        f"(one-sided p = {margin.not_worse_p:.3g}) · equivalent within {points:g} points: "
         f"{'yes' if margin.equivalent else 'not shown'} (p = {margin.equivalent_p:.3g})"
     )
 
@@ -100,21 +92,21 @@ def margin_line(margin: Margin) -> str:
 def compare_runs(
     runs: Sequence[Run], terms: Terms, names: Sequence[str] = (), ranked: Ranking | None = None
 ) -> Compared:
-    """Compare two runs, or rank several; `ranked` is their ranking where it holds together with others."""
+    """Compare two runs, or rank several; `ranked` is a ranking made together with others."""
     if len(runs) < 2:
-        raise UsageError("a comparison needs two runs or more")
+        raise UsageError("a comparison needs two or more runs")
     named = dict(zip(names or short_names(runs), runs, strict=True))
     protocols = {name: marked_label(run.snapshot(), terms.protocol) for name, run in named.items()}
     differences = find_differences({name: run.manifest for name, run in named.items()}, protocols)
     if not terms.anyway and (decisive := [each for each in differences if each.decisive]):
         reasons = "; ".join(f"{each.what}: {', '.join(each.values.values())}" for each in decisive)
         raise UsageError(
-            f"these runs differ in more than the model ({reasons}); {option('anyway')} compares them nevertheless"
+            f"these runs differ in more than the model ({reasons}); {option('anyway')} compares them anyway"
         )
-    tallied = {name: counts_of(run, protocols[name], terms) for name, run in named.items()}
-    counts = {name: each for name, (each, _, _) in tallied.items()}
+    counted = {name: counts_of(run, protocols[name], terms) for name, run in named.items()}
+    counts = {name: each for name, (each, _, _) in counted.items()}
     first, second, *more = named
-    _, cluster, notes = tallied[first]
+    _, cluster, notes = counted[first]
     compared = Compared(
         runs={name: str(origin(run.path)) for name, run in named.items()},
         benchmark=runs[0].manifest.benchmark,
@@ -133,28 +125,31 @@ def compare_runs(
         pairing, (one, two) = paired_by((runs[0], runs[1]), (one, two))
     how = compare if pairing else compare_unpaired
     pair = how(terms.metric, one, two, terms.level, terms.population, terms.margin)
-    compared = msgspec.structs.replace(compared, pairing=pairing)
     ids = dict(zip(runs[0].snapshot().keys, runs[0].snapshot().ids, strict=True))
-    moved = {each.key: ids.get(each.key, each.key) for each in pair.moved}
-    people = _corrected(terms.metric, pair.difference, [(run, protocols[name]) for name, run in named.items()])
-    looked = _looked(runs[0], runs[1], counts[first], counts[second]) if terms.metric == "accuracy" else None
-    return msgspec.structs.replace(compared, comparison=pair, problems=moved, corrected=people, looked=looked)
+    return msgspec.structs.replace(
+        compared,
+        pairing=pairing,
+        comparison=pair,
+        problems={each.key: ids.get(each.key, each.key) for each in pair.moved},
+        corrected=_corrected(terms.metric, pair.difference, [(run, protocols[name]) for name, run in named.items()]),
+        looked=_looked(runs[0], runs[1], counts[first], counts[second]) if terms.metric == "accuracy" else None,
+    )
 
 
 def _looked(a: Run, b: Run, one: Counts, two: Counts) -> Looked | None:
-    """What asking until B is better came to, where B, or both models in one experiment, were asked so."""
+    """Return the result of `--until-better`, if B, or both models of an experiment, were sampled that way."""
     config = b.manifest.config
     if config.until_better is None or config.margin is None:
         return None
     both = a.manifest.config.until_better == config.until_better
-    if both and b.manifest.model == config.until_better != a.manifest.model:  # named the other way round
+    if both and b.manifest.model == config.until_better != a.manifest.model:  # A and B are swapped
         return None
     first = looking.FIRST if both or config.samples < looking.FIRST else config.samples
     return looking.look(one, two, config.margin / 100, first, both)
 
 
 def _corrected(name: str, difference: Interval, runs: Sequence[tuple[Run, str]]) -> Interval | None:
-    """The difference corrected for the marker's errors, for accuracy and pass@k."""
+    """Return the difference corrected for marker errors, for accuracy and pass@k."""
     if name != "accuracy" and not name.startswith("pass@"):
         return None
     judged = [adjudicated(run.snapshot(), protocol) for run, protocol in runs]
@@ -166,7 +161,7 @@ def _corrected(name: str, difference: Interval, runs: Sequence[tuple[Run, str]])
 
 
 def open_ranks(compared: Compared) -> dict[str, str]:
-    """The ranks that the differences leave open, such as 1–3, by name."""
+    """Return the possible ranks by name, such as 1–3."""
     if compared.ranking is not None:
         return {each.name: ranks(each) for each in compared.ranking.models}
     assert compared.comparison is not None
@@ -176,13 +171,13 @@ def open_ranks(compared: Compared) -> dict[str, str]:
 
 
 def ranks(model: Ranked) -> str:
-    """The ranks that are left open to a model."""
+    """Return the possible ranks of a model."""
     best, worst = model.best_rank, model.worst_rank
     return f"{best}" if best == worst else f"{best}–{worst}"
 
 
 def find_differences(manifests: Mapping[str, Manifest], protocols: Mapping[str, str]) -> list[Difference]:
-    """What runs differ in beside the model, decisive differences first."""
+    """Return the properties other than the model in which runs differ, decisive ones first."""
 
     def of(get: Callable[[Manifest], str | None]) -> dict[str, str]:
         return {name: value for name, each in manifests.items() if (value := get(each)) is not None}
@@ -201,11 +196,11 @@ def find_differences(manifests: Mapping[str, Manifest], protocols: Mapping[str, 
     return [Difference(what, values, decisive) for what, decisive, values in aspects if len(set(values.values())) > 1]
 
 
-# Options that other aspects tell, as they came out.
+# Options that other properties already show.
 SHOWN_ELSEWHERE = {
     *("benchmark", "model", "protocol", "samples", "limit", "limit_seed", "stratify"),
     *("prompt", "fewshot", "fewshot_pool", "fewshot_seed", "system_prompt"),  # in the hash of the prompts
-    *("temperature", "top_p", "top_k", "max_tokens", "stop"),  # in the sampling as it was sent
+    *("temperature", "top_p", "top_k", "max_tokens", "stop"),  # in the sampling options as sent
 }
 
 
@@ -217,7 +212,7 @@ def _option(name: str, manifest: Manifest) -> str:
 
 
 def _data(manifest: Manifest) -> str | None:
-    """The data of an imported run is the log, which is never another's; its problems are paired by their content."""
+    # The data of an imported run is its log, which no other run shares; its problems are paired by their content.
     if manifest.config.model == IMPORTED:
         return None
     return " ".join(f"{file.name} {file.sha256[:12]}" for file in manifest.data)
@@ -229,35 +224,35 @@ def _sampling(manifest: Manifest) -> str:
 
 
 def counts_of(run: Run, protocol: str, terms: Terms) -> tuple[Counts, str | None, tuple[str, ...]]:
-    """The counts with what the metric needs and with clusters, what these are called, and notes about them."""
+    """Return the counts with what the metric needs and with clusters, the name of the cluster, and notes."""
     snapshot = run.snapshot()
     counts = with_picks(snapshot, protocol, snapshot.counts(protocol), [terms.metric])
     return clustered(counts, snapshot, terms.cluster)
 
 
 def shown_worse(pair: MacroCompared | Comparison | None) -> bool:
-    """Whether B is shown to be worse than A: the whole interval of B − A lies below 0, or below −margin if one was given."""
+    """True if the whole interval of B − A is below 0, or below −margin if a margin was given."""
     if pair is None:
-        raise UsageError("three runs or more are ranked: name two of them to ask whether the second is worse")
+        raise UsageError("three or more runs are ranked: name two of them to test whether the second is worse")
     return pair.difference.high < -(pair.margin.margin if pair.margin is not None else 0.0)
 
 
 def short_names(runs: Sequence[Run]) -> Sequence[str]:
-    """The model's name where it tells the runs apart, else with the settings that differ, else the folder's."""
+    """Return the models if they identify the runs, else with the settings that differ, else the folders."""
     paths = [str(origin(run.path)) for run in runs]
     if len(set(paths)) < len(paths):
-        raise UsageError("the same run is named twice; a run does not differ from itself")
+        raise UsageError("the same run is named twice")
     return distinct([run.manifest.model for run in runs], run_names([run.manifest for run in runs], paths))
 
 
 def labels(compared: Compared) -> dict[str, str]:
-    """Names as short as they may be: the last part of each where that still tells them apart."""
+    """Return the shortest distinct label of each run: the last part of its name if that is enough."""
     names = list(compared.runs)
     return dict(zip(names, distinct([name.rstrip("/").rpartition("/")[2] for name in names], names), strict=True))
 
 
 def differences(compared: Compared) -> list[tuple[str, str, Interval]]:
-    """B, A, and B − A: of two runs, or of every pair of a ranking."""
+    """Return B, A and B − A for two runs, or for every pair of a ranking."""
     if compared.comparison is not None:
         first, second = compared.runs
         return [(second, first, compared.comparison.difference)]
@@ -265,24 +260,20 @@ def differences(compared: Compared) -> list[tuple[str, str, Interval]]:
     return [(pair.upper, pair.lower, pair.difference) for pair in compared.ranking.pairs]
 
 
-def forest_rows(compared: Compared) -> dict[str, Estimate]:
-    """The differences as a forest plot wants them: `B − A` with its interval."""
-    full = labels(compared)
-    label = dict(zip(full, distinct([shortened(name, 28) for name in full.values()], [*full.values()]), strict=True))
-    return {
-        f"{label[b]} − {label[a]}": Estimate(difference.estimate, difference.low, difference.high)
-        for b, a, difference in differences(compared)
-    }
-
-
 def forest_figure(compared: Compared) -> Figure:
-    """The differences as a forest plot."""
+    """Return the differences as a forest plot."""
     from markscheme.reporting import plots
     from markscheme.reporting.summary import summarize
 
+    full = labels(compared)
+    label = dict(zip(full, distinct([shortened(name, 28) for name in full.values()], [*full.values()]), strict=True))
+    rows: dict[str, Estimate] = {
+        f"{label[b]} − {label[a]}": DifferenceEstimate(difference.estimate, difference.low, difference.high)
+        for b, a, difference in differences(compared)
+    }
     measured = compared.comparison or compared.ranking
     assert measured is not None
     level = f"{100 * (measured.level if isinstance(measured, Ranking) else measured.difference.level):.3g} %"
-    held = f"intervals hold together at {level}" if compared.ranking else f"{level} interval"
+    held = f"simultaneous {level} intervals" if compared.ranking else f"{level} interval"
     summaries = [summarize(Run.open(folder), compared.protocol) for folder in compared.runs.values()]
-    return plots.forest(forest_rows(compared), summaries, f"difference in {measured.metric} (points), {held}")
+    return plots.forest(rows, summaries, f"difference in {measured.metric} (points), {held}")

@@ -1,4 +1,4 @@
-"""The score with golds that are known to be wrong put right, and suspects: golds that independent runs contradict."""
+"""The score with known wrong golds corrected, and suspects: golds that independent runs contradict."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from markscheme.statistics import Counts, Population
 from markscheme.statistics.counts import tally
 from markscheme.types import Verdict
 
-LEAST = 3  # models that must agree on another answer
+LEAST = 3  # models that must agree on an answer other than the gold
 
 
 def with_errata(
     snapshot: Snapshot, label: str, counts: Counts, population: Population, more: Sequence[Erratum] = ()
 ) -> Errata | None:
-    """The accuracy with right golds and without ambiguous problems; None where nothing is known of these problems."""
+    """Return the accuracy with right golds and without ambiguous problems; None without known errata."""
     assert snapshot.manifest is not None
     known = applying(snapshot.manifest.config.benchmark, zip(snapshot.keys, snapshot.ids, strict=True), more)
     if not known:
@@ -51,7 +51,7 @@ def with_errata(
 def errata_or_note(
     snapshot: Snapshot, label: str, counts: Counts, population: Population, more: Sequence[Erratum] = ()
 ) -> tuple[Errata | None, tuple[str, ...]]:
-    """The same; where the file beside the benchmark cannot be read, why: what was asked and paid for is reported all the same."""
+    """Return the errata, or a note if the file next to the benchmark cannot be read, so that the report still works."""
     try:
         return with_errata(snapshot, label, counts, population, more), ()
     except DataError as problem:
@@ -59,7 +59,7 @@ def errata_or_note(
 
 
 def _marked_again(snapshot: Snapshot, label: str, known: dict[str, Erratum]) -> dict[str, list[tuple[str, Verdict]]]:
-    """The verdicts under the right gold, of problems that have one; nothing where this version has another protocol."""
+    """Return the verdicts under the right gold; empty if this version has another version of the protocol."""
     try:
         rule = get_protocol(label.partition("@")[0])
     except UsageError:
@@ -81,22 +81,22 @@ def _marked_again(snapshot: Snapshot, label: str, known: dict[str, Erratum]) -> 
 
 
 class Suspect(msgspec.Struct, frozen=True, kw_only=True):
-    """A problem on which models agree, and not on its gold."""
+    """A problem on which models agree on an answer other than the gold."""
 
     problem: str
     key: str
     gold: str
-    answer: str  # what most of them say, as the first wrote it
+    answer: str  # their answer, as the first of them wrote it
     agree: int  # models whose most frequent answer this is
     right: int  # models whose most frequent answer is the gold
     models: int  # models that answered the problem
-    known: str = ""  # what the errata say of it: the right gold, or `ambiguous`
+    known: str = ""  # from the errata: the right gold, or `ambiguous`
 
 
 def suspects(runs: Sequence[Run], least: int = LEAST) -> list[Suspect]:
-    """Problems where at least so many models agree on an answer that is not the gold, and more than give the gold.
+    """Return problems where at least `least` models agree on an answer other than the gold, and more than give the gold.
 
-    Runs of one model are one witness. A model's answer is what it gave most often.
+    Runs of one model count once. A model's answer is the one it gave most often.
     """
     from markscheme.marking.equality import canonical_key  # a report of a run does not need it
 

@@ -1,4 +1,4 @@
-"""Comparisons over several benchmarks: two models on each and on average, or many ranked; all of them hold together."""
+"""Comparisons over several benchmarks or several runs of a setting, with joint (family-wise) error control."""
 
 from __future__ import annotations
 
@@ -14,14 +14,13 @@ from markscheme.reporting.plots import distinct
 from markscheme.reporting.summary import marked_label
 from markscheme.runs.folder import Run, find_runs
 from markscheme.statistics import Counts, Interval, Population
-from markscheme.statistics.comparison import Margin, as_interval, detectable, macro_comparison, within
-from markscheme.statistics.difference import p_value
+from markscheme.statistics.comparison import Margin, macro_comparison, tests_of
 from markscheme.statistics.ranking import Ranking, rank_over
 from markscheme.statistics.repeats import Repeated, difference_over_runs, over_runs
 
 
 class MacroCompared(msgspec.Struct, frozen=True, kw_only=True):
-    """Two models on several benchmarks: each comparison, and the mean difference with benchmarks weighing the same."""
+    """Two models on several benchmarks: each comparison, and the unweighted mean difference."""
 
     metric: str
     population: Population
@@ -29,12 +28,12 @@ class MacroCompared(msgspec.Struct, frozen=True, kw_only=True):
     difference: Interval
     p_value: float
     margin: Margin | None = None
-    adjusted: tuple[float, ...] = ()  # the p-value of each part and of the mean, adjusted for all of them together
-    sentence: str = ""  # what may be written about it
+    adjusted: tuple[float, ...] = ()  # the p-value of each part and of the mean, adjusted for all of them
+    sentence: str = ""  # the sentence for a paper
 
 
 def compare_folders(named: Sequence[str | Path], terms: Terms) -> list[Compared | MacroCompared]:
-    """What is meant by these names: the runs that they are, two folders of runs, or the runs of an experiment by benchmark."""
+    """Compare runs, two folders of runs, or the runs of an experiment by benchmark."""
     from markscheme.reporting.sentence import comparison_sentence
 
     return [msgspec.structs.replace(each, sentence=comparison_sentence(each)) for each in _compared(named, terms)]
@@ -42,23 +41,22 @@ def compare_folders(named: Sequence[str | Path], terms: Terms) -> list[Compared 
 
 def _compared(named: Sequence[str | Path], terms: Terms) -> list[Compared | MacroCompared]:
     sides = [find_runs([folder]) for folder in named]
-    if len(sides) == 2 and max(map(len, sides)) > 1 and len(_benchmarks([*sides[0], *sides[1]])) == 1:
-        return [compare_repeats(sides[0], sides[1], terms)]
     if len(sides) == 2 and max(map(len, sides)) > 1:
-        return [compare_macro(sides[0], sides[1], terms)]
+        one_benchmark = len(_benchmarks([*sides[0], *sides[1]])) == 1
+        return [(compare_repeats if one_benchmark else compare_macro)(sides[0], sides[1], terms)]
     runs = [run for side in sides for run in side]
     if len(sides) > 1:
         return [compare_runs(runs, terms)]
-    # Of an experiment that asked until one model was better, the one to beat is A.
+    # In an experiment with `until_better`, the baseline is A.
     runs.sort(key=lambda run: run.manifest.config.until_better not in (None, run.manifest.model))
     settings = _settings(runs)
-    return (
-        [compare_macro(settings[0], settings[1], terms)] if len(settings) == 2 else [*compare_by_benchmark(runs, terms)]
-    )
+    if len(settings) == 2:
+        return [compare_macro(settings[0], settings[1], terms)]
+    return [*compare_by_benchmark(runs, terms)]
 
 
 def compare_by_benchmark(runs: Sequence[Run], terms: Terms) -> list[Compared]:
-    """The runs of each benchmark; where the same models were asked several, in one family, and their averages last."""
+    """Compare the runs of each benchmark; if the same models ran on all of them, jointly and with averages."""
     if settings := _settings(runs):
         return _rank_experiment(settings, terms)
     groups = [[run for run in runs if run.manifest.benchmark == name] for name in _benchmarks(runs)]
@@ -66,49 +64,41 @@ def compare_by_benchmark(runs: Sequence[Run], terms: Terms) -> list[Compared]:
 
 
 def repeated(runs: Sequence[Run], terms: Terms) -> Repeated:
-    """The score of one setting over its runs, which must be of one benchmark."""
+    """Return the score of one setting over its runs, which must be of one benchmark."""
     if len(_benchmarks(runs)) > 1:
         raise UsageError(f"repeats are runs of one benchmark, and these are of {', '.join(_benchmarks(runs))}")
-    return over_runs(terms.metric, [_tallied(run, terms) for run in runs], terms.level, terms.population)
+    return over_runs(terms.metric, [_counts(run, terms) for run in runs], terms.level, terms.population)
 
 
-def _tallied(run: Run, terms: Terms) -> Counts:
+def _counts(run: Run, terms: Terms) -> Counts:
     return counts_of(run, marked_label(run.snapshot(), terms.protocol), terms)[0]
 
 
 def compare_repeats(first: Sequence[Run], second: Sequence[Run], terms: Terms) -> Compared:
-    """Two settings with several runs of one benchmark: the difference of their means, for further runs too."""
+    """Compare the means of two settings with several runs of one benchmark, for further runs too."""
     pair = compare_runs([first[0], second[0]], terms, ("A", "B"))
-    a, b = ([_tallied(run, terms) for run in side] for side in (first, second))
-    difference = difference_over_runs(terms.metric, a, b, terms.population)
+    a, b = ([_counts(run, terms) for run in side] for side in (first, second))
     assert pair.comparison is not None
-    both = [
-        over_runs(terms.metric, each, terms.level, terms.population).score if len(each) > 1 else None for each in (a, b)
-    ]
-    comparison = msgspec.structs.replace(
-        pair.comparison,
-        a=both[0] or pair.comparison.a,
-        b=both[1] or pair.comparison.b,
-        difference=as_interval(difference, terms.level, pair.comparison.problems),
-        p_value=p_value(difference),
-        probability_better=difference.chance_above(0.0),
-        margin=None if terms.margin is None else within(difference, terms.margin, terms.level),
-        detectable=detectable(difference, terms.level),
-        unseen=None,
-        odds_ratio=None,
-    )
+    scores = {
+        name: over_runs(terms.metric, side, terms.level, terms.population).score
+        for name, side in (("a", a), ("b", b))
+        if len(side) > 1
+    }
+    difference = difference_over_runs(terms.metric, a, b, terms.population)
+    tests = tests_of(difference, terms.level, pair.comparison.problems, terms.margin)
+    comparison = msgspec.structs.replace(pair.comparison, **scores, **tests, unseen=None, odds_ratio=None)
     single = [name for name, side in (("A", a), ("B", b)) if len(side) == 1]
-    known = f"; {single[0]} has one run, and is taken to vary as the other does" if single else ""
+    known = f"; {single[0]} has one run, and is assumed to vary as the other does" if single else ""
     note = (
-        f"{len(a)} runs of A and {len(b)} of B: the difference is that of their means, and its interval holds for further runs "
-        f"too{known}. The problems that moved are those of the first run of each"
+        f"{len(a)} runs of A and {len(b)} of B: the difference is that of their means, and its interval holds for further "
+        f"runs too{known}. The problems that moved are those of the first run of each"
     )
     runs = {f"{name}, {len(side)} runs": str(side[0].path.parent) for name, side in (("A", first), ("B", second))}
     return msgspec.structs.replace(pair, runs=runs, comparison=comparison, corrected=None, notes=(*pair.notes, note))
 
 
 def _settings(runs: Sequence[Run]) -> list[list[Run]]:
-    """The runs of an experiment by model and options, where all were asked the same two benchmarks or more; else nothing."""
+    """Return the runs by model and options if all ran on the same two or more benchmarks, else nothing."""
     sides: dict[bytes, list[Run]] = {}
     asked = [name for name in fixed_options() if name not in ("benchmark", "limit", "samples")]
     for run in runs:
@@ -124,7 +114,7 @@ def _benchmarks(runs: Sequence[Run]) -> list[str]:
 
 
 def _rank_experiment(settings: Sequence[Sequence[Run]], terms: Terms) -> list[Compared]:
-    """The same models on several benchmarks: each benchmark's ranking and that of the averages, in one family."""
+    """Rank the same models on each benchmark and on average, all jointly."""
     names = distinct([side[0].manifest.model for side in settings], [side[0].path.name for side in settings])
     benchmarks = _benchmarks(settings[0])
     groups = [[next(run for run in side if run.manifest.benchmark == name) for side in settings] for name in benchmarks]
@@ -132,7 +122,7 @@ def _rank_experiment(settings: Sequence[Sequence[Run]], terms: Terms) -> list[Co
     parts = [compare_runs(group, terms, names, each) for group, each in zip(groups, rankings, strict=False)]
     average = Compared(
         runs={name: str(side[0].path) for name, side in zip(names, settings, strict=True)},
-        benchmark=f"mean over {len(benchmarks)} benchmarks, each weighing the same",
+        benchmark=f"unweighted mean over {len(benchmarks)} benchmarks",
         protocol=", ".join(dict.fromkeys(part.protocol for part in parts)),
         differences=(),
         ranking=rankings[-1],
@@ -142,18 +132,16 @@ def _rank_experiment(settings: Sequence[Sequence[Run]], terms: Terms) -> list[Co
 
 
 def _ranked(groups: Sequence[Sequence[Run]], names: Sequence[str], terms: Terms) -> list[Ranking]:
-    counts = [{name: _tallied(run, terms) for name, run in zip(names, group, strict=True)} for group in groups]
+    counts = [{name: _counts(run, terms) for name, run in zip(names, group, strict=True)} for group in groups]
     return rank_over(terms.metric, counts, terms.level, terms.seed, terms.population)
 
 
 def compare_macro(first: Sequence[Run], second: Sequence[Run], terms: Terms) -> MacroCompared:
-    """Two models, each with one run per benchmark, benchmark by benchmark and on average."""
+    """Compare two models, each with one run per benchmark, on each benchmark and on average."""
     ours, theirs = ({run.manifest.benchmark: run for run in runs} for runs in (first, second))
     shared = [name for name in ours if name in theirs]
     if len(ours) < len(first) or len(theirs) < len(second) or not shared:
-        raise UsageError(
-            "a comparison over several benchmarks takes two folders, with one run of each benchmark in either"
-        )
+        raise UsageError("a comparison over several benchmarks needs two folders, each with one run per benchmark")
     pairs = [(ours[name], theirs[name]) for name in shared]
     parts = tuple(compare_runs(pair, terms) for pair in pairs)
     counts = [

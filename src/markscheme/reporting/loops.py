@@ -1,4 +1,4 @@
-"""Responses that repeat themselves to the token limit: how many, and where the loop begins. Linear in the text."""
+"""Responses that repeat themselves up to the token limit. Linear in the text."""
 
 from __future__ import annotations
 
@@ -8,25 +8,25 @@ import numpy as np
 from markscheme.runs.columns import FINISH, TRUNCATED
 from markscheme.runs.snapshot import Snapshot
 
-TAIL = 6_000  # characters at the end in which a loop must show
-LEAST, TIMES = 120, 4  # a loop has at least this many characters, and says the same at least this many times
-MOST = 400  # responses that are looked into; of more, an even selection
+TAIL = 6_000  # characters at the end of a response in which a loop must show
+LEAST, TIMES = 120, 4  # a loop has at least this many characters and repetitions
+MOST = 400  # responses inspected; of more, an even selection
 
 
 class Loops(msgspec.Struct, frozen=True):
-    """Of the responses that were cut off, those that ended in a loop."""
+    """Responses that were cut off in a loop."""
 
-    cut_off: int  # responses that the token limit ended
+    cut_off: int  # responses cut off by the token limit
     looked_at: int
-    loops: int  # of those looked at
-    begins: float  # where the loop begins, as a share of the response: the median
-    example: str  # one of them: `aime-2025/07 sample 3`
+    loops: int  # among those looked at
+    begins: float  # median position of the start of the loop, as a share of the response
+    example: str  # such as `aime-2025/07 sample 3`
 
 
 def loop_start(text: str) -> int | None:
-    """Where the loop begins that a text ends in, or None: the longest ending that is one piece said again and again."""
+    """Return where the loop at the end of a text starts, or None: the longest ending that repeats one piece."""
     tail = text[-TAIL:][::-1]
-    piece = tail[: LEAST // TIMES]  # a loop says its own end again: without that, most texts are done with at once
+    piece = tail[: LEAST // TIMES]  # a loop repeats its own end, which rules most texts out at once
     if len(tail) < LEAST or tail.find(piece, 1) < 0:
         return None
     borders, longest, period = [0] * len(tail), 0, 0
@@ -47,7 +47,7 @@ def loop_start(text: str) -> int | None:
 
 
 def find_loops(snapshot: Snapshot, protocol: str) -> Loops | None:
-    """The loops among the responses of a run that were cut off; None where there is none."""
+    """Return the loops among the responses that were cut off, or None."""
     cut = snapshot.arrived & ~snapshot.failed
     cut &= (snapshot.rows["finish"] == FINISH.index("length")) | (snapshot.verdict(protocol) == TRUNCATED)
     rows = np.flatnonzero(cut)
@@ -63,9 +63,9 @@ def find_loops(snapshot: Snapshot, protocol: str) -> Loops | None:
 
 
 def loops_line(loops: Loops) -> str:
-    """What a reader must know."""
-    part = f" (of {loops.looked_at} that were looked at)" if loops.looked_at < loops.cut_off else ""
+    """Return the note about loops."""
+    part = f" (of {loops.looked_at} inspected)" if loops.looked_at < loops.cut_off else ""
     return (
-        f"{loops.loops} of {loops.cut_off} responses that were cut off repeat themselves to the limit{part}, from {100 * loops.begins:.0f} % of "
-        f"their length on (median); such as {loops.example}"
+        f"{loops.loops} of {loops.cut_off} responses that were cut off repeat themselves up to the limit{part}, "
+        f"starting at {100 * loops.begins:.0f} % of their length (median); such as {loops.example}"
     )

@@ -1,4 +1,4 @@
-"""Which problems of two runs belong together where they are not the same: by the template or original that they name."""
+"""Pairing of different problems by the template or original that they were made from."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ import numpy as np
 from markscheme.runs.folder import Run
 from markscheme.statistics import Counts
 
-# Fields of a problem's metadata that say what it was made from.
+# Metadata fields that name what a problem was made from.
 ORIGINS = ("template", "template_id", "original_id", "original", "source_id", "seed_id")
-# The share of the problems that must be the same, or have the same origin, to compare these with each other.
+# The share of problems that must be shared, or have a shared origin, to pair them.
 ENOUGH = 0.5
 
 
 def paired_by(runs: tuple[Run, Run], counts: tuple[Counts, Counts]) -> tuple[str, tuple[Counts, Counts]]:
-    """What problems are paired by, and the counts with keys that say so: `problem`, a field of the metadata, or nothing."""
+    """Return what problems are paired by (`problem`, a metadata field, or nothing), and the counts keyed by it."""
     if _share(*counts) >= ENOUGH:
         return "problem", counts
     for field in ORIGINS:
@@ -30,7 +30,7 @@ def _share(one: Counts, two: Counts) -> float:
 
 
 def _by_origin(run: Run, counts: Counts, field: str) -> Counts | None:
-    """The samples of all problems with one origin together; None where problems do not say theirs."""
+    """Pool the samples of all problems with one origin; None if a problem has no origin."""
     problems = {question.problem.key: question.problem for question in run.questions()}
     origins = [problems[key].metadata.get(field) for key in counts.keys]
     if any(origin is None or isinstance(origin, dict | list) for origin in origins):

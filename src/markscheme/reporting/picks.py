@@ -1,7 +1,4 @@
-"""The single samples of a run, for metrics that pick one of k: which answers are equal, and each response's score.
-
-Texts are streamed, never kept; `statistics` gets numbers only.
-"""
+"""Single samples for metrics that pick one of k: classes of equal answers, and scores. Texts are streamed."""
 
 from __future__ import annotations
 
@@ -21,7 +18,7 @@ from markscheme.types import Response, Verdict
 
 
 def with_picks(snapshot: Snapshot, protocol: str, counts: Counts, names: Sequence[str]) -> Counts:
-    """The counts with as much of the single samples as these metrics need."""
+    """Return the counts with as much of the single samples as these metrics need."""
     wanted = [metric(name) for name in names]
     fields = [each.field for each in wanted if each.needs == "scores"]
     if all(each.needs == "counts" for each in wanted):
@@ -45,7 +42,7 @@ def picks_of(
     answers: dict[str, dict[int, str | None]],
     scores: Mapping[str, Mapping[tuple[str, int], float]] = MappingProxyType({}),
 ) -> dict[str, Picks]:
-    """The samples of each problem, in order: which are right, which answers are equal, and their scores."""
+    """Return the samples of each problem in order: correct or not, class of the answer, and scores."""
     classes, picks = _classes(answers), {}
     for key, marks in correct.items():
         samples = sorted(marks)
@@ -61,7 +58,7 @@ def picks_of(
 
 
 def _classes(answers: dict[str, dict[int, str | None]]) -> dict[str, np.ndarray]:
-    """Equal answers of a problem share a number; read as the marker of mathematics reads them."""
+    """Number the answers of each problem; answers that `math` finds equal share a number."""
     from markscheme.marking.equality import canonical_key
 
     canonical: dict[str, str] = {}
@@ -80,13 +77,12 @@ def _scores(snapshot: Snapshot, field: str, marked: Mask) -> dict[tuple[str, int
     scores = {(each.key, each.sample): _number(each, field) for each in snapshot.responses(marked)}
     if all(math.isnan(score) for score in scores.values()):
         raise UsageError(
-            f"no response of {snapshot.folder} has a number named {field!r}; best-of-K takes one of a response's metadata, "
-            "or completion_tokens, latency …"
+            f"no response of {snapshot.folder} has a number named {field!r}; best-of-K:SCORE takes a number from the "
+            "response's metadata, or completion_tokens, latency …"
         )
     return scores
 
 
 def _number(response: Response, field: str) -> float:
-    """A number of a response's metadata, or one of its own fields; nan where it has no such number."""
     value = response.metadata.get(field, getattr(response, field, None))
     return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else math.nan

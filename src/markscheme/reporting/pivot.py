@@ -1,63 +1,73 @@
-"""Models and settings down, benchmarks and their mean across: one figure of many runs as one table, in every format."""
+"""One figure of many runs: models and settings down, benchmarks and their mean across."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from typing import Any
 
-import msgspec
-
 from markscheme.errors import UsageError
 from markscheme.reporting.estimates import Estimate
-from markscheme.reporting.figures import bounds, figures_of, plus_minus
+from markscheme.reporting.figures import figures_of
+from markscheme.reporting.sheets import Sheet, Show, csv_text, flat, json_text, sheets_text
 from markscheme.reporting.summary import Summary
-from markscheme.reporting.table import (
-    Table,
-    below,
-    csv_text,
-    intervals,
-    latex_table,
-    macro_average,
-    markdown_table,
-    named,
-)
+from markscheme.reporting.table import Table, below, intervals, macro_average, named
 
-MEAN = "macro average"  # the last column: the plain mean over the benchmarks, each weighing the same
+MEAN = "macro average"  # the last column: the unweighted mean over the benchmarks
+Cells = tuple[tuple[str, str], ...]
+Mark = Callable[[Summary], str]
 
 
-def pivoted(table: Table) -> dict[tuple[tuple[str, str], ...], dict[str, Summary]]:
-    """The runs of each row by benchmark; a row is what tells its runs from those of the other rows."""
-    rows: dict[tuple[tuple[str, str], ...], dict[str, Summary]] = {}
+def pivot_sheet(table: Table, metric: str, mark: Mark = lambda _: "") -> Sheet:
+    """Return the table of one figure; `mark` adds a text to the figure of a run."""
+    runs = _runs_by_row(table)
+
+    def rows(show: Show) -> list[dict[str, str]]:
+        return [
+            dict(cells)
+            | {
+                name: "" if name not in mine and name != MEAN else _cell(show, figure, mark, mine.get(name))
+                for name, figure in _figures(table, mine, metric).items()
+            }
+            for cells, mine in runs.items()
+        ]
+
+    mean = ", averaged over these benchmarks" * (len(_benchmarks(table)) > 1)
+    return Sheet(f"{metric}, %, with {intervals(table)}{mean}", rows, len(next(iter(runs))), below(table))
+
+
+def _cell(show: Show, figure: Estimate, mark: Mark, run: Summary | None) -> str:
+    if run is not None:
+        return show(figure) + mark(run)
+    return show(figure) if figure.value is not None else ""
+
+
+def _runs_by_row(table: Table) -> dict[Cells, dict[str, Summary]]:
+    rows: dict[Cells, dict[str, Summary]] = {}
     for summary in table.runs:
         cells = named(summary, table)
         benchmark = cells.pop("benchmark")
         row = rows.setdefault(tuple(cells.items()), {})
         if benchmark in row:
             raise UsageError(
-                f"{row[benchmark].run} and {summary.run} are of the same benchmark, model and settings: name one of them, "
-                "since a cell of this table is one run"
+                f"{row[benchmark].run} and {summary.run} have the same benchmark, model and settings: each cell of this "
+                "table is one run, so name only one of them"
             )
         row[benchmark] = summary
     return rows
 
 
-def pivot_rows(
-    table: Table, metric: str, show: Callable[[Estimate], str], mark: Callable[[Summary], str] = lambda _: ""
-) -> list[dict[str, str]]:
-    """The rows as people read them, each figure as `show` has it with what `mark` adds for its run."""
-    rows = []
-    for cells, runs in pivoted(table).items():
-        row = dict(cells)
-        for benchmark in _benchmarks(table):
-            row[benchmark] = show(_figure(runs[benchmark], metric)) + mark(runs[benchmark]) if benchmark in runs else ""
-        if (mean := _mean(table, runs, metric)) is not None:
-            row[MEAN] = show(mean) if mean.value is not None else ""
-        rows.append(row)
-    return rows
-
-
 def _benchmarks(table: Table) -> list[str]:
     return list(dict.fromkeys(summary.benchmark for summary in table.runs))
+
+
+def _figures(table: Table, runs: Mapping[str, Summary], metric: str) -> dict[str, Estimate]:
+    """Return the figure of each benchmark, and with two or more their mean; undefined if a row lacks one."""
+    names = _benchmarks(table)
+    figures = {name: _figure(runs[name], metric) if name in runs else Estimate(None) for name in names}
+    if len(names) > 1:
+        whole = len(runs) == len(names)
+        figures[MEAN] = macro_average(list(runs.values()))[metric] if whole else Estimate(None)
+    return figures
 
 
 def _figure(summary: Summary, metric: str) -> Estimate:
@@ -67,43 +77,14 @@ def _figure(summary: Summary, metric: str) -> Estimate:
     return figures[metric]
 
 
-def _mean(table: Table, runs: Mapping[str, Summary], metric: str) -> Estimate | None:
-    """None where there is one benchmark only; undefined where a row lacks one of them."""
-    names = _benchmarks(table)
-    if len(names) < 2:
-        return None
-    return macro_average(list(runs.values()))[metric] if len(runs) == len(names) else Estimate(None)
-
-
-def title(table: Table, metric: str) -> str:
-    """What the figures are."""
-    mean = ", averaged over these benchmarks" * (len(_benchmarks(table)) > 1)
-    return f"{metric}, %, with {intervals(table)}{mean}"
-
-
 def pivot_text(table: Table, metric: str, form: str) -> str:
-    """The table as Markdown, LaTeX, CSV or JSON."""
-    if form == "markdown":
-        lines = [*markdown_table(pivot_rows(table, metric, bounds)), "", f"{title(table, metric).capitalize()}.", ""]
-        return "\n".join([*lines, *(f"- {line}" for line in below(table))]) + "\n"
-    if form == "latex":
-        texts = len(next(iter(pivoted(table))))
-        lines = [f"% {line}" for line in (title(table, metric), *below(table))]
-        return "\n".join([*lines, *latex_table(pivot_rows(table, metric, plus_minus), texts)]) + "\n"
-    rows = _flat(table, metric)
-    if form == "csv":
-        return csv_text(rows)
-    return msgspec.json.format(msgspec.json.encode(rows), indent=2).decode() + "\n"
-
-
-def _flat(table: Table, metric: str) -> list[dict[str, Any]]:
+    """Return the table as Markdown, LaTeX, CSV or JSON."""
+    if form in ("markdown", "latex"):
+        return sheets_text([pivot_sheet(table, metric)], form)
     rows = []
-    for cells, runs in pivoted(table).items():
+    for cells, runs in _runs_by_row(table).items():
         row: dict[str, Any] = {"metric": metric, **{name.replace(" ", "_"): value for name, value in cells}}
-        figures = {name: _figure(runs[name], metric) if name in runs else Estimate(None) for name in _benchmarks(table)}
-        if (mean := _mean(table, runs, metric)) is not None:
-            figures[MEAN] = mean
-        for name, figure in figures.items():
-            row |= {name: figure.value, f"{name}_low": figure.low, f"{name}_high": figure.high}
+        for name, figure in _figures(table, runs, metric).items():
+            row |= flat(name, figure)
         rows.append(row)
-    return rows
+    return csv_text(rows) if form == "csv" else json_text(rows)

@@ -1,4 +1,4 @@
-"""A plan learnt from pilot runs: what `markscheme plan` and `ms.plan` answer from."""
+"""Plans from pilot runs, for `markscheme plan` and `ms.plan`."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from markscheme.errors import UsageError, option
 from markscheme.reporting.drawing import clustered
 from markscheme.reporting.summary import marked_label
 from markscheme.runs.folder import Run
-from markscheme.statistics import Counts, Plan, Population, plan, planning
+from markscheme.statistics import Counts, Plan, Population, plan, variances
 from markscheme.statistics.designs import Designs, designs
 
 
@@ -24,16 +24,16 @@ def plan_from(
     metric: str = "accuracy",
     models: int = 2,
 ) -> Plan:
-    """What shows a difference of `detect` points; variance and tokens come from a pilot, their difference from two."""
+    """Plan a comparison that detects `detect` points; one pilot gives variance and tokens, two give their difference."""
     problems, counts = _learnt_from(pilots, problems, cluster)
-    spread, noise = planning.of_metric(metric, counts, 0.5 if solve_rate is None else solve_rate)
+    spread, noise = variances.of_metric(metric, counts, 0.5 if solve_rate is None else solve_rate)
     return plan(
         problems,
         detect / 100,
         power,
         level,
         spread,
-        planning.difference_between(counts[0], counts[1], metric) if len(counts) == 2 else None,
+        variances.difference_between(counts[0], counts[1], metric) if len(counts) == 2 else None,
         _tokens(pilots[0]) if pilots else None,
         population,
         metric,
@@ -45,22 +45,23 @@ def plan_from(
 def designs_from(
     pilots: Sequence[Run], problems: int | None, half_width: float, level: float, solve_rate: float | None
 ) -> Designs:
-    """The fewest requests that tell a score on a whole benchmark to so many points; the variance is a pilot's or assumed."""
-    if problems is None and pilots:  # a pilot on a random part knows how many there are
+    """Return the cheapest designs that reach a half-width on a whole benchmark; variance from a pilot, or assumed."""
+    if problems is None and pilots:  # a pilot on a random part records the size of the whole
         problems = pilots[0].manifest.drawn_from or None
     whole, counts = _learnt_from(pilots, problems, None)
-    spread, _ = planning.of_metric("accuracy", counts, 0.5 if solve_rate is None else solve_rate)
+    spread, _ = variances.of_metric("accuracy", counts, 0.5 if solve_rate is None else solve_rate)
     return designs(whole, half_width / 100, spread, level, _tokens(pilots[0]) if pilots else None)
 
 
 def _learnt_from(pilots: Sequence[Run], problems: int | None, cluster: str | None) -> tuple[int, list[Counts]]:
-    """How many problems there are, and the pilots' counts."""
+    """Return the number of problems and the counts of the pilots."""
     if len(pilots) > 2:
-        raise UsageError(f"{option('pilot')} takes one run, or two of the models to be compared")
+        raise UsageError(f"{option('pilot')} takes one run, or one of each of the two models to compare")
     if problems is None:
         if not pilots:
             raise UsageError(
-                f"say how many problems there are: {option('benchmark', 'NAME')}, {option('problems', 'N')} or {option('pilot', 'RUN')}"
+                f"the number of problems is missing: add {option('benchmark', 'NAME')}, {option('problems', 'N')} or "
+                f"{option('pilot', 'RUN')}"
             )
         problems = pilots[0].manifest.problems
     snapshots = [pilot.snapshot() for pilot in pilots]
@@ -68,7 +69,7 @@ def _learnt_from(pilots: Sequence[Run], problems: int | None, cluster: str | Non
 
 
 def _tokens(pilot: Run) -> float | None:
-    """Tokens per response, prompt and completion, from the pilot's books."""
+    """Return the pilot's tokens per response, prompt and completion."""
     usage = pilot.manifest.usage
     if usage is None or not usage.responses or usage.completion_tokens is None:
         return None
@@ -76,52 +77,52 @@ def _tokens(pilot: Run) -> float | None:
 
 
 def plan_range(planned: Plan) -> list[str]:
-    """How uncertain the plan itself is: what it rests on, the samples and the power that are plausible; nothing if certain."""
+    """Return how uncertain the plan is: its basis, and the plausible range of samples and power."""
     if planned.population == "these problems":
         return []
-    relatives = "the range is from two checkpoints of one run to strangers"
+    relatives = "the range covers anything from two checkpoints of one run to unrelated models"
     basis = (
-        f"without pilots this is a guess, and {relatives}; two pilots would tell",
-        f"one pilot says nothing about how far the models agree, so {relatives}; a second would tell",
-        "an 80 % range from two pilots",
+        f"without pilots this is a guess: {relatives}; two pilots would narrow it",
+        f"one pilot does not show how far the models agree: {relatives}; a second would narrow it",
+        "80 % range from two pilots",
     )[planned.pilots]
     fewest, most = planned.samples_range
     if fewest is None:
-        need = "no number of samples"
+        need = "no number of samples would do"
     elif most is None:
-        need = f"{fewest} samples, or no number"
+        need = f"from {fewest} samples up to no number would do"
     else:
-        need = f"{fewest} to {most} samples" if fewest < most else f"{fewest} samples"
+        need = f"{fewest} to {most} samples would do" if fewest < most else f"{fewest} samples would do"
     row = next((row for row in planned.rows if row.samples >= 16), planned.rows[-1])
     return [
-        f"that is uncertain ({basis}): {need} would do, and {row.samples} find it with a chance of "
+        f"this is uncertain ({basis}): {need}; {row.samples} samples have a power of "
         f"{100 * row.power_low:.0f} to {100 * row.power_high:.0f} %"
     ]
 
 
 def plan_rows(planned: Plan) -> list[dict[str, str]]:
-    """What each number of samples buys, as a person reads it."""
+    """Return what each number of samples buys, for people."""
     return [
         {
             "samples": str(row.samples),
-            "finds, points": _told(row.detectable, 1.0),
+            "detects, points": _points(row.detectable, 1.0),
             f"power for {100 * planned.detect:g}": f"{100 * row.power:.0f} %",
-            "… plausible": f"{100 * row.power_low:.0f}–{100 * row.power_high:.0f} %",
-            "one score ±": _told(row.half_width, 0.5),
-            "… these problems ±": _told(row.half_width_these, 0.5),
+            "plausible": f"{100 * row.power_low:.0f}–{100 * row.power_high:.0f} %",
+            "one score ±": _points(row.half_width, 0.5),
+            "on these exact problems ±": _points(row.half_width_these, 0.5),
             "tokens each": "" if row.tokens is None else f"{row.tokens:,.0f}",
         }
         for row in planned.rows
     ]
 
 
-def _told(share: float, most: float) -> str:
-    """In points, or that so little tells nothing: a difference is at most 100 points, and a score between 0 and 100."""
-    return f"{100 * share:.1f}" if share < most else "cannot be told"
+def _points(share: float, most: float) -> str:
+    # A difference is at most 100 points, and a half-width at most 50.
+    return f"{100 * share:.1f}" if share < most else "unknown"
 
 
 def design_rows(made: Designs) -> list[dict[str, str]]:
-    """The ways to reach a half-width, as a person reads them."""
+    """Return the ways to reach a half-width, for people."""
     return [
         {
             "samples per problem": str(each.samples),
@@ -135,11 +136,11 @@ def design_rows(made: Designs) -> list[dict[str, str]]:
 
 
 def design_line(made: Designs) -> str:
-    """The cheapest, in one sentence."""
+    """Return the cheapest way in one sentence."""
     best = made.designs[0]
     how = "all" if best.problems == made.whole else f"{best.problems:,} of them, drawn at random,"
     limit = "" if best.problems == made.whole else f" ({option('limit')} {best.problems} {option('limit_seed', '1')})"
     return (
-        f"± {100 * made.half_width:g} points for the score on all {made.whole:,} problems: {best.samples} sample"
-        f"{'s' * (best.samples > 1)} per problem on {how} for the fewest requests{limit}"
+        f"the fewest requests for ± {100 * made.half_width:g} points on all {made.whole:,} problems: {best.samples} sample"
+        f"{'s' * (best.samples > 1)} per problem on {how}{limit}"
     )

@@ -1,7 +1,7 @@
 """Plots for a paper: pass@k with its band, solve rate per problem, accuracy against tokens, verdicts over time.
 
-Each returns a matplotlib figure whose foot says problems × samples, protocol and data. Colours are told apart by
-people who see fewer of them (Okabe and Ito's set), and never carry meaning alone.
+Each returns a matplotlib figure with problems × samples, protocol and data at its foot. Colours are Okabe and Ito's
+colour-blind safe palette, and never the only cue.
 """
 
 from __future__ import annotations
@@ -27,15 +27,15 @@ if TYPE_CHECKING:
 INK, SOFT = "#222222", "#8a8a8a"
 BLUE, ORANGE, GREEN, VERMILION = "#0072B2", "#E69F00", "#009E73", "#D55E00"
 PURPLE, SKY = "#CC79A7", "#56B4E9"
-MOST_BANDS = 3  # curves whose bands can still be told apart
+MOST_BANDS = 3  # with more curves, bands cover each other
 SERIES = (BLUE, VERMILION, GREEN, PURPLE, ORANGE, SKY)
 
 
 def save(figure: Figure, file: Path) -> None:
-    """Write a figure; the ending (`.png`, `.svg`, `.pdf`) decides the form."""
+    """Write a figure; the suffix (`.png`, `.svg`, `.pdf`) sets the format."""
     try:
         figure.savefig(file, dpi=200)
-    except ValueError as error:  # an ending that matplotlib does not know
+    except ValueError as error:  # a suffix that matplotlib does not know
         raise UsageError(f"cannot write {file}: {error}") from None
     except OSError as error:
         raise UsageError(f"cannot write {file}: {error.strerror}") from None
@@ -49,7 +49,7 @@ def curve(
     upwards: str = "pass@k (%)",
     doubling: bool = True,
 ) -> Figure:
-    """A figure against a number, one line a run, with its interval: a band, or whiskers where bands would cover each other."""
+    """Plot a figure against a number, one line per run, with its interval as a band, or whiskers for many runs."""
     figure, axes = _canvas(summaries, 6.4, 4.2, legend=len(curves))
     ks = sorted({k for points in curves.values() for k in points})
     banded = len(curves) <= MOST_BANDS
@@ -73,7 +73,7 @@ def curve(
 
 
 def solve_rates(rates: Mapping[str, Mapping[str, float]], summaries: Sequence[Summary], title: str = "") -> Figure:
-    """The share of correct samples of each problem, hardest first; with many problems or runs, as sorted profiles."""
+    """Plot the solve rate of each problem, hardest first; for many problems or runs, as sorted profiles."""
     figure, axes = _canvas(summaries, 7.2, 3.6, legend=len(rates))
     (first, *more), longest = rates.values(), max(map(len, rates.values()))
     if not more and len(first) <= 40:
@@ -99,7 +99,7 @@ def solve_rates(rates: Mapping[str, Mapping[str, float]], summaries: Sequence[Su
 
 
 def verdict_shares(counts: Mapping[str, Mapping[str, int]], summaries: Sequence[Summary], title: str = "") -> Figure:
-    """What became of the responses of each run, a bar a run."""
+    """Plot the share of each verdict, one bar per run."""
     present = [verdict for verdict in Verdict if any(each.get(verdict) for each in counts.values())]
     longest = max(len(shortened(name)) for name in counts)
     figure, axes = _canvas(summaries, 5.2 + 0.07 * longest, 1.2 + 0.3 * len(counts), legend=len(present))
@@ -122,7 +122,7 @@ def verdict_shares(counts: Mapping[str, Mapping[str, int]], summaries: Sequence[
 def accuracy_against_tokens(
     points: Mapping[str, tuple[float, Estimate]], summaries: Sequence[Summary], title: str = ""
 ) -> Figure:
-    """Accuracy against mean completion tokens, one point a run: what the extra tokens bought."""
+    """Plot accuracy against mean completion tokens, one point per run."""
     figure, axes = _canvas(summaries, 6.4, 4.2, legend=len(points))
     for number, (name, (tokens, each)) in enumerate(points.items()):
         colour, marker, _ = _style(number)
@@ -158,7 +158,7 @@ def verdicts_over_time(verdicts: Sequence[Verdict], summary: Summary) -> Figure:
 def forest(
     rows: Mapping[str, Estimate], summaries: Sequence[Summary], label: str, *, differences: bool = True
 ) -> Figure:
-    """Differences with their intervals, one line each, and the line of no difference; or shares, which have no such line."""
+    """Plot differences with their intervals and a line at zero; or shares, without that line."""
     longest = max(map(len, rows), default=0)
     figure, axes = _canvas(summaries, 5.0 + 0.075 * longest, 1.3 + 0.3 * len(rows))
     for height, each in enumerate(reversed(list(rows.values()))):
@@ -180,7 +180,7 @@ def forest(
 
 
 def power_curve(plan: Plan) -> Figure:
-    """The chance to find a difference against samples a problem, with what it may be, and the power that was asked for."""
+    """Plot power against samples per problem, with its plausible range and the power asked for."""
     figure, axes = _canvas([], 6.4, 4.2)
     samples = [row.samples for row in plan.rows]
     low, high = [100 * row.power_low for row in plan.rows], [100 * row.power_high for row in plan.rows]
@@ -188,36 +188,36 @@ def power_curve(plan: Plan) -> Figure:
     axes.plot(samples, [100 * row.power for row in plan.rows], "o-", color=BLUE, ms=4.5, lw=1.6)
     axes.axhline(100 * plan.power, color=INK, lw=1, ls="--")
     _doublings(axes, samples)
-    chance = f"chance to find {100 * plan.detect:g} points (%)"
-    axes.set(xlabel=f"samples a problem, on {plan.problems} problems", ylabel=chance, ylim=(0, 101))
+    chance = f"power to detect {100 * plan.detect:g} points (%)"
+    axes.set(xlabel=f"samples per problem, {plan.problems} problems", ylabel=chance, ylim=(0, 101))
     return figure
 
 
 def _doublings(axes: Axes, ticks: Sequence[int]) -> None:
-    """A horizontal axis on which each doubling is as wide as the next."""
+    """Set a horizontal axis with a base-2 logarithmic scale."""
     axes.set_xscale("log", base=2)
     axes.set_xticks(ticks, list(map(str, ticks)))
     axes.minorticks_off()
 
 
 def shortened(name: str, most: int = 44) -> str:
-    """A name that fits into a legend: its middle gives way, since both ends tell models apart."""
+    """Shorten the middle of a name, since both ends distinguish models."""
     return name if len(name) <= most else f"{name[: most // 2]}…{name[-(most // 2 - 1) :]}"
 
 
 def distinct(*choices: Sequence[str]) -> Sequence[str]:
-    """The first of these lists of names that tells all apart, else the last."""
+    """Return the first of these lists without duplicates, else the last."""
     return next((names for names in choices if len(set(names)) == len(names)), choices[-1])
 
 
 def _style(number: int) -> tuple[str, str, str]:
-    """Colour, marker and line of a series; no two are alike in all three."""
+    """Return colour, marker and line of a series; no two series share all three."""
     again = number // len(SERIES)
     return SERIES[number % len(SERIES)], "os^D"[again % 4], ("-", "--", ":", "-.")[again % 4]
 
 
 def _name_series(figure: Figure, axes: Axes, count: int, summaries: Sequence[Summary], title: str) -> None:
-    """A legend above the axes, where it can cover nothing; a single series is the title instead."""
+    """Put the legend above the axes; a single series gets a title instead."""
     if count == 1:
         axes.set_title(_title(summaries[0]), loc="left", fontsize=10)
         return
@@ -241,7 +241,7 @@ def _title(summary: Summary) -> str:
 
 
 def _canvas(summaries: Sequence[Summary], width: float, height: float, legend: int = 0) -> tuple[Figure, Axes]:
-    """An empty figure with our manners, room for a legend, and the provenance at its foot. No display, no global state."""
+    """Make an empty figure in our style, with room for a legend and the provenance at its foot."""
     needed("matplotlib", "plots")
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
@@ -259,7 +259,7 @@ def _canvas(summaries: Sequence[Summary], width: float, height: float, legend: i
 
 
 def _padded(estimates: Sequence[Estimate]) -> tuple[float, float]:
-    """Limits of a percent axis that show all intervals with some air, and never more than 0 to 100."""
+    """Return limits of a percent axis that show all intervals with a margin, within 0 to 100."""
     lows = [100 * (each.low or 0) for each in estimates if each.value is not None]
     highs = [100 * (each.high or 0) for each in estimates if each.value is not None]
     air = max(3.0, 0.08 * (max(highs) - min(lows)))

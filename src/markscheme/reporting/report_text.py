@@ -1,28 +1,33 @@
-"""Reports of runs, as they are printed at a terminal."""
+"""Reports and comparisons of runs, as printed at a terminal."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
+from markscheme.reporting.comparing import Compared, labels, margin_line, ranks
+from markscheme.reporting.drawing import looked_line
 from markscheme.reporting.estimates import Estimate
+from markscheme.reporting.family import MacroCompared
 from markscheme.reporting.figures import (
+    about,
     bar,
-    bounds,
     conditions,
+    counted,
     figures_of,
-    percent,
     size,
     value_and_interval,
     variance_rows,
 )
-from markscheme.reporting.pivot import pivot_rows, title
+from markscheme.reporting.pivot import Mark, pivot_sheet
+from markscheme.reporting.sheets import Sheet, print_sheet
 from markscheme.reporting.summary import Summary
-from markscheme.reporting.table import Table, below, interval_of, intervals, named, named_notes, shown_rows
-from markscheme.reporting.terminal import console, literal, print_notes, print_table, print_wide
+from markscheme.reporting.table import Table, below, group_rows, interval_of, intervals, named, named_notes, shown_rows
+from markscheme.reporting.terminal import console, literal, print_notes, print_sentence, print_table
+from markscheme.statistics import Comparison, Interval, Ranking
+
+MOST_MOVED = 10  # problems listed under `moved most`
 
 
 def print_summary(summary: Summary) -> None:
-    """The headline of a run: accuracy and pass@k with intervals, counts by verdict, where everything lies."""
+    """Print one run: accuracy and pass@k with intervals, counts by verdict, groups, uncertainty and notes."""
     from rich.table import Column
     from rich.table import Table as RichTable
 
@@ -35,7 +40,7 @@ def print_summary(summary: Summary) -> None:
         screen.print(asked, style="dim")
     figures = RichTable("", Column(justify="right"), "", "", box=None, pad_edge=False, show_header=False)
     scores = {name: each for name, each in figures_of(summary).items() if name != "truncation"}
-    # One score alone is read faster than a bar, and on a narrow screen the words go first.
+    # A single score needs no bar, and a narrow screen has no room for one next to the words.
     bars = len(scores) > 1 and not (screen.width < 100 and any(each.undefined for each in scores.values()))
     for name, estimate in scores.items():
         value, interval, *rest = [*value_and_interval(estimate), ""]
@@ -45,46 +50,166 @@ def print_summary(summary: Summary) -> None:
         count = _verdict_count(summary, verdict, rate)
         figures.add_row(verdict, value, interval, "  ".join([count, *rest]), style="dim")
     screen.print(figures)
-    screen.print(f"the intervals: {interval_of(summary.population)}", style="dim")
+    screen.print(interval_of(summary.population), style="dim")
     for field, groups in summary.groups.items():
-        print_table(
-            f"accuracy by {field}",
-            [{field: name, "accuracy": percent(each), "problems": each.problems} for name, each in groups.items()],
-        )
+        print_sheet(Sheet(f"accuracy by {field}, %", group_rows(field, groups)))
     if summary.variance is not None:
-        print_table("what the uncertainty is made of, in points", variance_rows(summary.variance))
+        print_table("sources of uncertainty, in points (s.e. = standard error)", variance_rows(summary.variance))
     print_notes(screen, summary.warnings)
     screen.print(f"run folder: {literal(summary.run)}", soft_wrap=True)
 
 
-def print_comparison_table(table: Table) -> None:
-    """Several runs side by side, and their macro average; beside a run's name no more figures than fit."""
-    # pass@1 is accuracy by another name; on a screen one of them is enough.
-    hidden = {"pass@1"} | ({"missing"} if not any(run.missing for run in table.runs) else set())
-    rows = [{name: cell for name, cell in row.items() if name not in hidden} for row in shown_rows(table, bounds)]
-    print_wide(f"percent, with {intervals(table)}", rows, len(named(table.runs[0], table)) + 1)
-    print_below(table)
-    print_notes(console(), named_notes(table))
-
-
-def print_pivot(table: Table, metric: str, mark: Callable[[Summary], str] = lambda _: "", more: str = "") -> None:
-    """Models and settings down, benchmarks across."""
-    print_wide(
-        title(table, metric) + more, pivot_rows(table, metric, bounds, mark), len(named(table.runs[0], table)) - 1
-    )
-    print_below(table)
-
-
-def print_below(table: Table) -> None:
-    """What the rows stand on, and what they took."""
-    screen = console()
-    for line in below(table):
-        screen.print(literal(line), style="dim", soft_wrap=True)
-
-
 def _verdict_count(summary: Summary, verdict: str, rate: Estimate) -> str:
-    """`6 of 38 responses`; and that the share is a mean over problems where that is another number."""
+    """Return `6 of 38 responses`, and say if the rate is another number because it is a mean over problems."""
     count = summary.verdicts[verdict]
     whole = sum(number for name, number in summary.verdicts.items() if name != "error" or verdict == "error")
     apart = rate.value is not None and abs(rate.value - count / max(1, whole)) >= 0.0005
     return f"{count:,} of {whole:,} responses{', averaged over problems' * apart}"
+
+
+def print_comparison_table(table: Table) -> None:
+    """Print several runs side by side, and their macro average."""
+    # pass@1 is accuracy by another name; on a screen one of them is enough.
+    hidden = {"pass@1"} | ({"missing"} if not any(run.missing for run in table.runs) else set())
+    print_sheet(
+        Sheet(
+            f"percent, with {intervals(table)}",
+            lambda show: [
+                {name: cell for name, cell in row.items() if name not in hidden} for row in shown_rows(table, show)
+            ],
+            len(named(table.runs[0], table)) + 1,
+            below(table),
+        )
+    )
+    print_notes(console(), named_notes(table))
+
+
+def print_pivot(table: Table, metric: str, mark: Mark = lambda _: "", more: str = "") -> None:
+    """Print models and settings down, benchmarks across."""
+    sheet = pivot_sheet(table, metric, mark)
+    print_sheet(sheet._replace(title=sheet.title + more))
+
+
+def print_compared(compared: Compared | MacroCompared) -> None:
+    """Print a comparison of two runs, a ranking of several, or two models over several benchmarks."""
+    screen = console()
+    if isinstance(compared, MacroCompared):
+        for part in compared.parts:
+            print_compared(part)
+        screen.print(f"[bold]unweighted mean over {len(compared.parts)} benchmarks[/] · {compared.metric}")
+        screen.print(f"[bold]B − A  {_points(compared.difference)}[/]   p = {compared.p_value:.3g}")
+        names = [*(part.benchmark for part in compared.parts), "mean"]
+        adjusted = ", ".join(f"{literal(name)} {p:.3g}" for name, p in zip(names, compared.adjusted, strict=False))
+        screen.print(f"p adjusted for all {len(compared.adjusted)} comparisons: {adjusted}", soft_wrap=True)
+        if compared.margin is not None:
+            screen.print(margin_line(compared.margin), soft_wrap=True)
+        print_sentence(compared.sentence)
+        return
+    for each in compared.differences:
+        values = " | ".join(f"{name}: {value}" for name, value in each.values.items())
+        print_notes(screen, [f"the runs differ in {each.what}: {values}"])
+    print_notes(screen, compared.notes)
+    if compared.cluster:
+        screen.print(f"problems with the same {literal(compared.cluster)} are not treated as independent")
+    if compared.comparison is not None:
+        _print_pair(compared, compared.comparison)
+    if compared.ranking is not None:
+        _print_ranking(compared, compared.ranking)
+    print_sentence(compared.sentence)
+
+
+def _print_pair(compared: Compared, pair: Comparison) -> None:
+    screen = console()
+    name_a, name_b = map(literal, compared.runs)
+    what = {"problem": "shared problem", "": "problem"}.get(compared.pairing, compared.pairing.replace("_", " "))
+    screen.print(
+        f"[bold]{literal(compared.benchmark)}[/] · {pair.metric} · {counted(pair.problems, what)}"
+        f"{', not paired' * (not compared.pairing)} · percent, for {about(pair.population)}",
+        soft_wrap=True,
+    )
+    if pair.unshared:
+        screen.print(f"{counted(pair.unshared, 'problem')} left out: one of the runs has no value there")
+    screen.print(f"A  {literal(_score(pair.a))}   {name_a}", soft_wrap=True)
+    screen.print(f"B  {literal(_score(pair.b))}   {name_b}", soft_wrap=True)
+    screen.print(f"[bold]B − A  {_points(pair.difference)}[/]")
+    if (unseen := pair.unseen) is not None:
+        span = f"{100 * unseen.low:+.1f} to {100 * unseen.high:+.1f}"
+        screen.print(f"if one problem in twenty is of a kind that is absent here: {span}")
+    if compared.corrected is not None:
+        screen.print(f"B − A  {_points(compared.corrected)}   corrected for marker errors found by people")
+    better = min(max(pair.probability_better, 0.001), 0.999)  # never certain
+    screen.print(f"p = {pair.p_value:.3g} · B is better with probability {100 * better:.1f} %")
+    found = "no difference"
+    if pair.detectable is not None:
+        found = f"a true difference of {100 * pair.detectable:.1f} points or more"
+    screen.print(f"with 80 % power this comparison detects {found}")
+    if (odds := pair.odds_ratio) is not None:
+        span = f"{100 * odds.level:.3g} % interval {odds.low:.2f} to {odds.high:.2f}"
+        screen.print(f"odds ratio B : A {odds.estimate:.2f}   {span}")
+    if pair.margin is not None:
+        screen.print(margin_line(pair.margin), soft_wrap=True)
+    if compared.looked is not None:
+        screen.print(f"B against A during the run: {looked_line(compared.looked)}", soft_wrap=True)
+        print_notes(screen, ["the interval and p above do not allow for having looked; the always-valid one does"])
+    print_notes(screen, pair.caveats)
+    if compared.pairing:
+        _print_moved(compared, pair)
+
+
+def _print_moved(compared: Compared, pair: Comparison) -> None:
+    console().print(
+        f"{counted(pair.better, 'problem')} better, {pair.worse} worse, {pair.problems - pair.better - pair.worse} equal; "
+        f"beyond chance: {sum(each.beyond_chance for each in pair.moved)}"
+    )
+    rows = [
+        {
+            "problem": compared.problems[each.key],
+            "A": f"{each.a[0]}/{each.a[1]}",
+            "B": f"{each.b[0]}/{each.b[1]}",
+            "points": f"{100 * each.difference:+.0f}",
+            "p": f"{each.p_value:.2g}",
+            "beyond chance": "yes" if each.beyond_chance else "",
+        }
+        for each in pair.moved[:MOST_MOVED]
+    ]
+    if rows:
+        more = len(pair.moved) - len(rows)
+        print_table("moved most" + (f", and {more} more" if more else ""), rows)
+
+
+def _print_ranking(compared: Compared, ranking: Ranking) -> None:
+    screen, label = console(), labels(compared)
+    screen.print(
+        f"[bold]{literal(compared.benchmark)}[/] · {ranking.metric} · {counted(ranking.problems, 'shared problem')} · "
+        f"{about(ranking.population)}",
+        soft_wrap=True,
+    )
+    held = counted(ranking.comparisons, "comparison")
+    screen.print(f"simultaneous {100 * ranking.level:.3g} % intervals for all {held}, and so for the ranks")
+    best = ", ".join(label.get(name, name) for name in ranking.best)
+    screen.print(f"[bold]best: {'' if len(ranking.best) == 1 else 'one of '}{literal(best)}[/]", soft_wrap=True)
+    print_notes(screen, ranking.caveats)
+    scores = [
+        {"rank": ranks(each), f"{ranking.metric}, %": _score(each.score), "run": each.name} for each in ranking.models
+    ]
+    print_table("by score", scores, fold="run")
+    pairs = [
+        {
+            "points": _points(pair.difference, level=False),
+            "p, adjusted": f"{pair.p_value:.3g}",
+            "pair": f"{label[pair.upper]} − {label[pair.lower]}",
+        }
+        for pair in ranking.pairs
+    ]
+    print_table("differences in points", pairs, fold="pair")
+
+
+def _score(score: Interval) -> str:
+    return f"{100 * score.estimate:.1f} [{100 * score.low:.1f}, {100 * score.high:.1f}]"
+
+
+def _points(difference: Interval, level: bool = True) -> str:
+    span = f"{100 * difference.low:+.1f} to {100 * difference.high:+.1f}"
+    if not level:
+        return f"{100 * difference.estimate:+.1f}  ({span})"
+    return f"{100 * difference.estimate:+.1f} points   {100 * difference.level:.3g} % interval {span}"

@@ -1,4 +1,4 @@
-"""`--save-results`: one JSON line a response with everything known of it: problem, answer, verdict, tokens, text."""
+"""`--save-results`: one JSON line per response with problem, answer, verdict, tokens and text."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from markscheme.runs.folder import Run
 
 
 def save_results(run: Run, protocol: str, file: Path) -> int:
-    """Write the lines in full detail; returns how many."""
+    """Write one line per response and return their number."""
     encoder = msgspec.json.Encoder()
     written = 0
     try:
@@ -28,7 +28,7 @@ def save_results(run: Run, protocol: str, file: Path) -> int:
 
 
 def result_lines(run: Run, protocol: str) -> Iterator[dict[str, Any]]:
-    """Each response with its problem and mark, streamed in the order of arrival."""
+    """Yield each response with its problem and mark, in order of arrival."""
     for problem, response, mark in marked_responses(run.snapshot(), protocol):
         yield {
             "benchmark": run.manifest.benchmark,

@@ -1,4 +1,4 @@
-"""The plots of some runs, written to a folder: what `markscheme report --plots DIR` makes. One figure a question."""
+"""`markscheme report --plots DIR`: the plots of some runs, one figure per question."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ if TYPE_CHECKING:
 
     from markscheme.reporting.token_limits import TokenLimits
 
-MOST_LINES = 12  # runs in one figure: more cannot be told apart
+MOST_LINES = 12  # runs in one figure
 
 
 def write_plots(
     runs: Sequence[Run], summaries: Sequence[Summary], folder: Path, form: str, most: int = MOST_LINES
 ) -> tuple[list[Path], list[str]]:
-    """Every plot that these runs have the data for; the files, and which runs were left out of them.
+    """Write every plot for which there is data; return the files, and notes on runs that were left out.
 
-    Runs of several benchmarks that do not fit into one figure have a figure each benchmark.
+    If runs of several benchmarks do not fit into one figure, each benchmark gets its own.
     """
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -42,7 +42,7 @@ def write_plots(
     for tail, part in parts.items():
         best = sorted(part, key=lambda pair: -(pair[1].accuracy.value or 0))[:most]
         if len(best) < len(part):
-            left_out.append(f"{tail.removeprefix('-') or 'the plots'}: the {most} best of {len(part)} runs")
+            left_out.append(f"{tail.removeprefix('-') or 'the plots'} show the best {most} of {len(part)} runs")
         kept = [pair for pair in part if pair in best]
         for name, figure in _figures([run for run, _ in kept], [summary for _, summary in kept]):
             file = folder / f"{name}{tail.replace('/', '-')}.{form}"
@@ -52,7 +52,7 @@ def write_plots(
 
 
 def limits_figure(limits: Sequence[TokenLimits], summaries: Sequence[Summary]) -> Figure:
-    """Accuracy against the token limit, one line a run."""
+    """Plot accuracy against the token limit, one line per run."""
     title, names = _names(summaries)
     curves = {
         name: {row.limit: row.figures["accuracy"] for row in each.rows}
@@ -62,7 +62,7 @@ def limits_figure(limits: Sequence[TokenLimits], summaries: Sequence[Summary]) -
 
 
 def _figures(runs: Sequence[Run], summaries: Sequence[Summary]) -> Iterator[tuple[str, Figure]]:
-    """What more samples buy, what more tokens buy, which problems are hard, and what became of the responses."""
+    """Yield pass@k, accuracy against tokens, solve rates per problem, and verdicts."""
     (title, names), counts = _names(summaries), _counts(runs, summaries)
     if any(int(each.n.max(initial=1)) > 1 for each in counts):
         yield "pass-at-k", pass_at_k_figure(runs, summaries)
@@ -87,7 +87,7 @@ def _figures(runs: Sequence[Run], summaries: Sequence[Summary]) -> Iterator[tupl
 
 
 def pass_at_k_figure(runs: Sequence[Run], summaries: Sequence[Summary]) -> Figure:
-    """pass@k against k, one line a run."""
+    """Plot pass@k against k, one line per run."""
     title, names = _names(summaries)
     return plots.curve(dict(zip(names, map(_curve, _counts(runs, summaries)), strict=True)), summaries, title)
 
@@ -97,12 +97,11 @@ def _counts(runs: Sequence[Run], summaries: Sequence[Summary]) -> list[Counts]:
 
 
 def _curve(counts: Counts) -> dict[int, Estimate]:
-    """pass@k at the powers of two up to the samples there are, and at that number itself."""
+    """Return pass@k at powers of two up to the number of samples, and at that number."""
     most = int(counts.n.max(initial=1))
     ks = sorted({2**power for power in range(most.bit_length())} | {most})
     return {k: estimate(f"pass@{k}", counts) for k in ks if k <= most}
 
 
 def _names(summaries: Sequence[Summary]) -> tuple[str, list[str]]:
-    """What tells the runs apart: settings, not folders."""
     return legend(summaries, [summary.run for summary in summaries])

@@ -1,4 +1,4 @@
-"""What tells runs apart: the settings that differ between them become columns, names and filters; the others stay out."""
+"""The settings in which runs differ: columns, names and filters."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from markscheme.config import SETTINGS
 from markscheme.errors import UsageError, nearest, option
 from markscheme.runs.folder import Run
 
-SHOWN_ANYWAY = ("benchmark", "model", "protocol", "samples", "problems")  # what every table has a column for
+SHOWN_ANYWAY = ("benchmark", "model", "protocol", "samples", "problems")  # every table has these columns
 UNSET = "–"
-EFFORTS = ("none", "minimal", "low", "medium", "high", "xhigh", "max")  # reasoning efforts in the order of a table
+EFFORTS = ("none", "minimal", "low", "medium", "high", "xhigh", "max")  # sort order of reasoning efforts
 
 
-class Told(Protocol):
-    """A manifest or a summary, as far as it says how the run was asked."""
+class Configured(Protocol):
+    """The settings of a manifest or a summary."""
 
     @property
     def benchmark(self) -> str: ...
@@ -31,15 +31,15 @@ class Told(Protocol):
     def fewshot(self) -> int: ...
 
 
-def settings_of(run: Told) -> dict[str, Any]:
-    """Every setting that is known of a run: as it was sent where the benchmark or the model decided."""
+def settings_of(run: Configured) -> dict[str, Any]:
+    """Return every known setting of a run; as sent, if the benchmark or the model decided it."""
     sent = {name: value for name, value in run.sampling.items() if value not in (None, [], ())}
     known = {**sent, "fewshot": run.fewshot, **run.settings}
     return {name: known.get(name) for name in SETTINGS}
 
 
-def differing(runs: Sequence[Told]) -> list[str]:
-    """The settings in which these runs differ. What each benchmark has a default of its own for is no difference."""
+def differing(runs: Sequence[Configured]) -> list[str]:
+    """Return the settings in which runs differ, except for the defaults of each benchmark."""
     names = []
     for name in SETTINGS:
         values = [(run.benchmark, str(settings_of(run)[name])) for run in runs]
@@ -50,12 +50,12 @@ def differing(runs: Sequence[Told]) -> list[str]:
 
 
 def heading(name: str) -> str:
-    """A setting as people write it."""
+    """Return the name of a setting in words."""
     return name.replace("_", " ")
 
 
 def shown(value: object, longest: int = 24) -> str:
-    """A value that fits into a table; a long text is told apart by a piece of its hash."""
+    """Return a value that fits into a table; a long text is shortened and gets a part of its hash."""
     if value is None:
         return UNSET
     text = ", ".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
@@ -66,37 +66,37 @@ def shown(value: object, longest: int = 24) -> str:
     return f"{' '.join(text.split())[:16]}… {hashlib.sha256(text.encode()).hexdigest()[:4]}"
 
 
-def columns(run: Told, names: Sequence[str]) -> dict[str, str]:
-    """The cells of some settings, with their headings."""
+def columns(run: Configured, names: Sequence[str]) -> dict[str, str]:
+    """Return the cells of some settings by their headings."""
     values = settings_of(run)
     return {heading(name): shown(values[name]) for name in names}
 
 
-def run_names(runs: Sequence[Told], folders: Sequence[str], *, full: bool = False) -> list[str]:
-    """Names that tell runs apart by what they are: benchmark, model, settings that differ; else by their folders.
+def run_names(runs: Sequence[Configured], folders: Sequence[str], *, full: bool = False) -> list[str]:
+    """Return distinct names made of benchmark, model and the settings that differ; else the folders.
 
-    What all runs share is left out, but for the model where nothing else is left; `full` names benchmark and model always.
+    Parts that all runs share are left out, except for the model if nothing else is left or with `full`.
     """
     parts = _parts(runs, full)
     names = [
         " · ".join(text if head in BARE else f"{head} {text}" for head, text in each.items() if text != UNSET)
         for each in parts
     ]
-    return _told_apart(names, folders)
+    return _distinct(names, folders)
 
 
-def legend(runs: Sequence[Told], folders: Sequence[str]) -> tuple[str, list[str]]:
-    """The same for a legend, where every letter counts: what the parts of a name are, said once, and the names."""
+def legend(runs: Sequence[Configured], folders: Sequence[str]) -> tuple[str, list[str]]:
+    """Return the headings of the parts of the names once, and short names, for a legend."""
     parts = _parts(runs, False)
-    return " · ".join(parts[0]) if len(runs) > 1 else "", _told_apart(
+    return " · ".join(parts[0]) if len(runs) > 1 else "", _distinct(
         [" · ".join(each.values()) for each in parts], folders
     )
 
 
-BARE = ("benchmark", "model", "name")  # parts of a name that need no heading
+BARE = ("benchmark", "model", "name")  # parts of a name without a heading
 
 
-def _parts(runs: Sequence[Told], full: bool) -> list[dict[str, str]]:
+def _parts(runs: Sequence[Configured], full: bool) -> list[dict[str, str]]:
     names = differing(runs)
     alike = {part: len({getattr(run, part) for run in runs}) == 1 for part in ("model", "benchmark")}
     alike["model"] |= "name" in names and names_tell_models(runs)
@@ -110,19 +110,19 @@ def _parts(runs: Sequence[Told], full: bool) -> list[dict[str, str]]:
     return made
 
 
-def _told_apart(names: list[str], folders: Sequence[str]) -> list[str]:
+def _distinct(names: list[str], folders: Sequence[str]) -> list[str]:
     short = [Path(folder).name for folder in folders]
     return next((each for each in (names, short) if len(set(each)) == len(each)), list(folders))
 
 
-def names_tell_models(runs: Sequence[Told]) -> bool:
-    """Whether every run has a name of its own for its model, so that the spec adds nothing."""
+def names_tell_models(runs: Sequence[Configured]) -> bool:
+    """True if every run names its model, and no name stands for two models."""
     pairs = {(settings_of(run)["name"], run.model) for run in runs}
     return None not in {name for name, _ in pairs} and len({name for name, _ in pairs}) == len(pairs)
 
 
 def ordered(runs: Sequence[Run]) -> list[Run]:
-    """The runs of a folder as a table wants them: by benchmark, model and settings, numbers by their size."""
+    """Sort runs by benchmark, model and settings, numbers by their size."""
     names = differing([run.manifest for run in runs])
 
     def key(run: Run) -> tuple[Any, ...]:
@@ -137,14 +137,14 @@ def ordered(runs: Sequence[Run]) -> list[Run]:
 
 
 def chosen(conditions: Sequence[str], runs: Sequence[Run]) -> list[Run]:
-    """The runs that `--where SETTING=VALUE` keeps; several values with commas; every condition must hold."""
+    """Return the runs that match every `--where SETTING=VALUE`; values are separated by commas."""
     kept = list(runs)
     for condition in conditions:
         name, sign, wanted = condition.partition("=")
         name = name.strip().replace("-", "_").replace(" ", "_")
         if not sign or name not in (*SETTINGS, *SHOWN_ANYWAY):
             hint = nearest(name, (*SETTINGS, *SHOWN_ANYWAY), f"such as {option('where')} max_tokens=4096")
-            raise UsageError(f"{option('where')} takes SETTING=VALUE, and {condition!r} names none; {hint}")
+            raise UsageError(f"{option('where')} takes SETTING=VALUE, not {condition!r}; {hint}")
         values = [text.strip() for text in wanted.split(",")]
         there = {str(_value(run, name)) for run in kept}
         kept = [run for run in kept if any(_is(_value(run, name), text) for text in values)]
@@ -158,7 +158,7 @@ def _value(run: Run, name: str) -> object:
 
 
 def _is(value: object, text: str) -> bool:
-    """Whether a setting has the value that was typed: `0.80` is 0.8, and a part of a long text is enough."""
+    """True if a setting has the value typed: `0.80` is 0.8, and a part of a long text is enough."""
     if isinstance(value, int | float) and not isinstance(value, bool):
         try:
             return float(text) == float(value)

@@ -1,4 +1,4 @@
-"""The numbers of a run: counts by verdict, accuracy, pass@k, each with its interval. Sees marks, never text."""
+"""The figures of a run: counts by verdict, accuracy and pass@k, each with its interval."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from markscheme.benchmarks.errata import Erratum
 from markscheme.errors import JournalError, UsageError, command
 from markscheme.marking.marker import FAILED
 from markscheme.marking.reading.absences import ABSENCES
-from markscheme.reporting.drawing import clustered, dependence, looked_at, part_of_whole
+from markscheme.reporting.drawing import clustered, dependence, folder_notes, looked_at, part_of_whole
 from markscheme.reporting.estimates import Estimate, as_estimate, estimate, rate
 from markscheme.reporting.loops import Loops, find_loops, loops_line
 from markscheme.reporting.talks import Doubted, Tools, doubted_of, tools_of
@@ -22,69 +22,59 @@ from markscheme.runs.files import file_sizes
 from markscheme.runs.folder import Failure, Manifest, Run, write_atomically
 from markscheme.runs.snapshot import Snapshot
 from markscheme.runs.usage import Usage
-from markscheme.statistics import (
-    Counts,
-    Population,
-    VarianceTable,
-    interval,
-    sequential,
-    variance_table,
-)
+from markscheme.statistics import Counts, Population, VarianceTable, interval, sequential, variance_table
 from markscheme.statistics.looking import Looked
 from markscheme.types import Verdict
 
-# Problem metadata that results are broken down by, where a benchmark has it.
+# Problem metadata that results are broken down by.
 GROUPED_BY = ("subject", "level", "part", "kind", "numbers")
-
-
 # Truncation first: a token limit that is too low looks like a bad model.
 RATES = (Verdict.TRUNCATED, *(verdict for verdict in Verdict if verdict is not Verdict.TRUNCATED))
 
 
 class Corrected(msgspec.Struct, frozen=True, kw_only=True):
-    """What people who judged a random sample say about the marker, and about the accuracy."""
+    """The marker's error rates and the accuracy, according to people who judged a random sample."""
 
-    # The accuracy that people would have found, with the uncertainty of problems, samples and labels.
-    accuracy: Estimate
-    false_positive: Estimate  # the share of responses marked correct that people call wrong
-    false_negative: Estimate  # the share of all others that people call right
-    correction: float  # corrected minus marked, of the accuracy
-    pass_at_k: dict[str, Estimate] = {}  # the middle of its range, with an interval that holds for all of the range
-    # pass@k if the errors in a problem come all together, and if they fall on problems as by chance.
+    accuracy: Estimate  # corrected, with the uncertainty of problems, samples and labels
+    false_positive: Estimate  # share of responses marked correct that people call wrong
+    false_negative: Estimate  # share of the others that people call right
+    correction: float  # corrected minus marked accuracy
+    pass_at_k: dict[str, Estimate] = {}  # the middle of its range, with an interval that holds for the whole range
+    # pass@k if the errors of a problem all come together, and if they are spread at random.
     pass_ranges: dict[str, tuple[float, float]] = {}
     judged: int
     unsure: int  # responses on which people were unsure or divided: intervals hold whatever these are
-    skipped: int = 0  # responses that people left out; the same holds of them
-    picked: int = 0  # labels that were not given in the order drawn, and do not count
+    skipped: int = 0  # responses that people skipped; intervals hold whatever these are
+    picked: int = 0  # labels not given in the random order; they do not count
     people: int
-    agreement: float | None = None  # the share of pairs of people who agree on a response that both judged
+    agreement: float | None = None  # share of pairs of people who agree on a response that both judged
 
 
 class Errata(msgspec.Struct, frozen=True, kw_only=True):
-    """The score with golds that are known to be wrong put right, and without problems that have no right answer."""
+    """The score with known wrong golds corrected, and without problems that have no right answer."""
 
     accuracy: Estimate
-    corrected: int  # problems whose responses were marked again by the right gold
+    corrected: int  # problems whose responses were marked again with the right gold
     left_out: int
     golds: dict[str, str]  # the right gold or `ambiguous`, by the problem's id
     sources: tuple[str, ...]
-    sha256: str  # of what was known when the report was made
+    sha256: str  # of the errata known when the report was made
 
 
 class Until(msgspec.Struct, frozen=True, kw_only=True):
-    """How sampling until the score is known went."""
+    """How `--until` ended."""
 
     points: float  # the half-width that was asked for
     rounds: int
-    fewest: int  # samples asked of the problem that was asked least, and most; `samples` of the summary is the average
+    fewest: int  # fewest and most samples of a problem; `samples` of the summary is the average
     most: int
-    score: Estimate  # accuracy on exactly these problems: what was to be known
+    score: Estimate  # accuracy on these exact problems
     reached: bool
-    stopped: str  # why no further round was asked
+    stopped: str  # why there was no further round
 
 
 class Summary(msgspec.Struct, frozen=True, kw_only=True):
-    """What `report.json` holds."""
+    """The content of `report.json`."""
 
     run: str
     benchmark: str
@@ -96,43 +86,37 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
     responses: int  # responses that came back; `missing` is the rest
     missing: int
     verdicts: dict[str, int]
-    # Responses that are not right by what stands in the place of an answer: a refusal, nothing, a tool call …
+    # Responses with something other than an answer: a refusal, nothing, a tool call …
     absences: dict[str, int] = {}
     failed_marks: int = 0  # responses on which the protocol itself failed; they count as unmarkable
-    loops: Loops | None = None  # responses that repeat themselves to the token limit, where there are any
+    loops: Loops | None = None  # responses that repeat themselves up to the token limit
     accuracy: Estimate
-    truncation: Estimate  # share of responses cut off before an answer: the first suspect when a score is low
-    # Share of each verdict that occurred, truncation first; that of `error` is of all that was asked.
+    truncation: Estimate  # share of responses cut off before an answer: the first suspect if a score is low
+    # Share of each verdict that occurred, truncation first; that of `error` is of all requested responses.
     rates: dict[str, Estimate] = {}
     pass_at_k: dict[str, Estimate]
-    groups: dict[str, dict[str, Estimate]]  # accuracy by subject, level, contest part … where the benchmark has them
-    metrics: dict[str, Estimate] = {}  # Further figures that were asked for by name: `maj@4`, `pass^4` …
-    corrected: Corrected | None = None  # set where people have judged a sample of the responses
-    errata: Errata | None = None  # set where golds of these problems are known to be wrong
-    until: Until | None = None  # set where samples were added until the score was known; `samples` is then an average
-    # Set where samples were added until the model was shown to be better than another run, or not.
-    looked: Looked | None = None
-    population: Population = "problems drawn"  # what the intervals are about: problems like these, or exactly these
-    # What the intervals take for the unit drawn where it is not the problem: `contest`, `template` …
-    cluster: str | None = None
-    # Where the uncertainty of accuracy comes from, and what more samples would buy.
-    variance: VarianceTable | None = None
-    data: dict[str, str]  # the data files by name, with the sha256 of each
+    groups: dict[str, dict[str, Estimate]]  # accuracy by subject, level, contest part …
+    metrics: dict[str, Estimate] = {}  # further metrics by name: `maj@4`, `pass^4` …
+    corrected: Corrected | None = None  # set if people judged a sample of the responses
+    errata: Errata | None = None  # set if golds of these problems are known to be wrong
+    until: Until | None = None  # set for `--until`; `samples` is then an average
+    looked: Looked | None = None  # set for `--until-better`
+    population: Population = "problems drawn"  # what the intervals are about
+    cluster: str | None = None  # the sampling unit of the intervals if it is not the problem: `contest`, `template` …
+    variance: VarianceTable | None = None  # sources of uncertainty, and what more samples would buy
+    data: dict[str, str]  # sha256 of each data file, by name
     prompt_sha256: str
     warnings: tuple[str, ...] = ()  # what a reader must know before quoting a figure
-    tools: Tools | None = None  # how tools were used, where the model had any
-    doubted: Doubted | None = None  # what became of answers after which the user went on
+    tools: Tools | None = None  # how tools were used, if the model had any
+    doubted: Doubted | None = None  # how answers changed when the user asked again
     usage: Usage | None = None
-    # Why responses are missing, by kind of failure. What is missing beyond these was never asked.
-    failures: dict[str, Failure] = {}
-    sampling: dict[str, Any] = {}  # the sampling options as they were sent
-    settings: dict[str, Any] = {}  # the options that were set to another value than their default
+    failures: dict[str, Failure] = {}  # why responses are missing; the rest was never requested
+    sampling: dict[str, Any] = {}  # sampling options as sent
+    settings: dict[str, Any] = {}  # options that differ from their default
     fewshot: int = 0  # worked examples in each prompt
-    # Bytes of each file that `report.json` was made from: where one has other bytes now, the report is out of
-    # date.
+    # Bytes of each file that `report.json` was made from; if one has changed, the report is out of date.
     files: dict[str, int] = {}
-    # Time from the start of the run to its end, with the time in between where it was resumed.
-    seconds: float | None = None
+    seconds: float | None = None  # from the start of the run to its end, including any pause before a resume
 
 
 def summarize(
@@ -144,9 +128,9 @@ def summarize(
     cluster: str | None = None,
     errata: Sequence[Erratum] = (),
 ) -> Summary:
-    """Summarise a run under one protocol (default: the one it was marked with), with further `metrics` by name.
+    """Summarise a run under one protocol (default: its own), with further `metrics` by name.
 
-    `cluster` names a field of the problems' metadata whose values tell families apart.
+    `cluster` names a metadata field; problems with the same value are not independent.
     """
     snapshot = run.snapshot() if isinstance(run, Run) else run
     manifest = snapshot.manifest
@@ -157,7 +141,6 @@ def summarize(
     from markscheme.reporting.adjudicated import corrected_figures
     from markscheme.reporting.errata import errata_or_note
     from markscheme.reporting.figures import caveats
-    from markscheme.reporting.reservations import warnings_of
 
     passes = pass_k or usual_k(manifest)
     known, unread = errata_or_note(snapshot, label, counts, population, errata)
@@ -190,14 +173,14 @@ def summarize(
         **_how_it_was_made(manifest),
     )
     notes = (*notes, *looks, *dependence(snapshot, counts, [*(f"pass@{k}" for k in passes), *metrics]))
-    warnings = (*warnings_of(snapshot, label), *_absences(summary), *notes, *unread, *caveats(summary))
+    warnings = (*folder_notes(snapshot, label), *_absences(summary), *notes, *unread, *caveats(summary))
     return msgspec.structs.replace(summary, warnings=warnings)
 
 
 def _counted(
     snapshot: Snapshot, label: str, population: Population, cluster: str | None, metrics: Sequence[str]
 ) -> tuple[Counts, str | None, tuple[str, ...]]:
-    """The counts that a summary is made of, how they are clustered, and what must be said about them."""
+    """Return the counts, what they are clustered by, and notes about them."""
     counts, cluster, notes = clustered(snapshot.counts(label), snapshot, cluster)
     if population == "the whole benchmark":
         assert snapshot.manifest is not None
@@ -211,26 +194,14 @@ def _counted(
 
 
 def _absences(summary: Summary) -> list[str]:
-    """What responses have in the place of an answer: a refusal, nothing, or a loop."""
     absent = [f"{count:,} × {name}" for name, count in summary.absences.items()]
-    told = [f"responses with something else in the place of an answer: {', '.join(absent)}"] if absent else []
-    return [*told, loops_line(summary.loops)] if summary.loops else told
+    notes = [f"responses without an answer: {', '.join(absent)}"] if absent else []
+    return [*notes, loops_line(summary.loops)] if summary.loops else notes
 
 
 def _how_it_was_made(manifest: Manifest) -> dict[str, Any]:
-    """The fields of a summary that the manifest tells by itself."""
-    same = (
-        "benchmark",
-        "model",
-        "status",
-        "problems",
-        "samples",
-        "prompt_sha256",
-        "usage",
-        "sampling",
-        "settings",
-        "fewshot",
-    )
+    same = ["benchmark", "model", "status", "problems", "samples", "prompt_sha256", "usage"]
+    same += ["sampling", "settings", "fewshot"]
     return {
         **{name: getattr(manifest, name) for name in same},
         "data": {file.name: file.sha256 for file in manifest.data},
@@ -239,7 +210,7 @@ def _how_it_was_made(manifest: Manifest) -> dict[str, Any]:
 
 
 def usual_k(manifest: Manifest) -> tuple[int, ...]:
-    """The k of pass@k: those that were asked for, else 1 and as many as there are samples, where they are several."""
+    """Return the values of k for pass@k: those asked for, else 1 and the number of samples if there are several."""
     if manifest.config.pass_k or manifest.config.until is not None:
         return manifest.config.pass_k
     return (1, manifest.samples) if manifest.samples > 1 else ()
@@ -250,13 +221,13 @@ def _seconds(manifest: Manifest) -> float | None:
         took = (datetime.fromisoformat(manifest.ended or "") - datetime.fromisoformat(manifest.started)).total_seconds()
     except (ValueError, TypeError):
         return None
-    return took if took >= 0 else None  # somebody set the clock back
+    return took if took >= 0 else None  # the clock was set back
 
 
 def finish(run: Run, not_kept: Callable[[JournalError], None] | None = None) -> Summary:
-    """The figures of a run that has ended, kept as its `report.json`: what the command line, doors and Python all call.
+    """Summarise a finished run and write its `report.json`.
 
-    Where they cannot be kept (a full disk), `not_kept` is told, so that they can at least be shown; else that is raised.
+    If it cannot be written (full disk), call `not_kept` so that the figures can still be shown, or raise without it.
     """
     summary = msgspec.structs.replace(summarize(run), files=file_sizes(run.path, run.manifest.protocol))
     try:
@@ -270,11 +241,11 @@ def finish(run: Run, not_kept: Callable[[JournalError], None] | None = None) -> 
 
 
 def marked_label(snapshot: Snapshot, protocol: str | None = None) -> str:
-    """The label whose marks are counted (default: the run's own protocol); refuses one that the run is not marked with."""
+    """Return the label whose marks are counted (default: the run's own protocol); refuse one without marks."""
     manifest = snapshot.manifest
     assert manifest is not None
     label = snapshot.label_of(protocol or manifest.protocol.partition("@")[0])
-    # A run that has just begun, or was stopped before its first answer, has no marks yet; that is no mistake.
+    # A run that has just begun, or was stopped before its first answer, has no marks yet; that is not an error.
     begun = label == manifest.protocol and (manifest.status == "running" or not len(snapshot))
     name = next((part for part in protocol_parts(label) if part not in snapshot.protocols), None)
     if not begun and name is not None:
@@ -290,12 +261,11 @@ def marked_label(snapshot: Snapshot, protocol: str | None = None) -> str:
 
 
 def protocol_parts(label: str) -> list[str]:
-    """The bare names of the protocols in a label: two in `math@6+judge:NAME@1`."""
+    """Return the bare names of the protocols in a label: two in `math@6+judge:NAME@1`."""
     return [part.partition("@")[0] for part in label.split("+")]
 
 
 def _until(snapshot: Snapshot, counts: Counts) -> Until | None:
-    """How the rounds ended, from what is there: nothing about it is stored."""
     manifest, planned = snapshot.manifest, snapshot.planned
     if manifest is None or manifest.config.until is None or not planned or not counts.n.any():
         return None
@@ -304,7 +274,7 @@ def _until(snapshot: Snapshot, counts: Counts) -> Until | None:
     asked = [sum(rounds) for rounds in zip(*(each.asked for each in planned), strict=True)]
     reached = 100 * score.half_width <= points
     if reached:
-        why = "it is known"
+        why = "the interval is narrow enough"
     elif manifest.status not in ("complete", "incomplete"):
         why = f"the run is {manifest.status}"
     elif not sequential.next_size(sum(each.size for each in planned), config.max_samples):

@@ -1,4 +1,4 @@
-"""What conversations add to a report: how often tools were called and failed, and what became of an answer that was doubted."""
+"""What a conversation adds to a report: tool calls and their failures, and how answers changed when doubted."""
 
 from __future__ import annotations
 
@@ -12,31 +12,31 @@ from markscheme.reporting.estimates import Estimate, as_estimate
 from markscheme.runs.columns import Mask
 from markscheme.runs.snapshot import Snapshot
 from markscheme.statistics import Counts, Population, from_correct, interval
-from markscheme.types import Mark, Verdict
+from markscheme.types import Verdict
 
 
 class Tools(msgspec.Struct, frozen=True, kw_only=True):
     """How tools were used."""
 
     calls: float  # per response
-    used: Estimate  # the share of responses with a call
-    failed: Estimate  # the share of responses in which a call failed
-    tokens: int | None  # that tools added to the prompts, about; `null` where the server does not count
-    cut_off: Estimate  # the share of responses that still called when their turns were used up
+    used: Estimate  # share of responses with a call
+    failed: Estimate  # share of responses in which a call failed
+    tokens: int | None  # approximate tokens that tools added to the prompts; `null` if the server does not count
+    cut_off: Estimate  # share of responses that used up their turns with a call
     where: dict[str, str] = {}  # the sandbox of each tool
 
 
 class Doubted(msgspec.Struct, frozen=True, kw_only=True):
-    """What became of answers after which the user went on."""
+    """How answers changed when the user asked again."""
 
-    answers: dict[str, Estimate]  # The accuracy of the first answer, of the second …
-    right_at_once: Estimate  # the share of responses whose first and last answers are right
-    mended: Estimate  # only the last is
-    spoiled: Estimate  # only the first was
+    answers: dict[str, Estimate]  # accuracy of the first answer, of the second …
+    right_at_once: Estimate  # share of responses whose first and last answers are right
+    mended: Estimate  # only the last is right
+    spoiled: Estimate  # only the first was right
 
 
 def tools_of(snapshot: Snapshot, counts: Counts, population: Population) -> Tools | None:
-    """Of a run whose model had tools."""
+    """Return how tools were used, or None for a run without tools."""
     manifest, rows = snapshot.manifest, snapshot.rows
     answered = ~snapshot.failed
     if manifest is None or not answered.any() or not (manifest.tools or rows["calls"].any()):
@@ -60,7 +60,7 @@ def tools_of(snapshot: Snapshot, counts: Counts, population: Population) -> Tool
 
 
 def doubted_of(snapshot: Snapshot, label: str, counts: Counts, population: Population) -> Doubted | None:
-    """Of a run whose user went on after the answer."""
+    """Return how answers changed, or None for a run of single turns."""
     if not snapshot.rows["turns"].any():
         return None
     marks = [mark for mark in snapshot.marks(label) if mark.earlier]
@@ -68,8 +68,12 @@ def doubted_of(snapshot: Snapshot, label: str, counts: Counts, population: Popul
         return None
     number = {key: place for place, key in enumerate(counts.keys)}
     where = np.array([number[mark.key] for mark in marks])
-    right = np.array([[one is Verdict.CORRECT for one in _all(mark)] for mark in _whole(marks)])
-    where = where[[len(mark.earlier) == len(right[0]) - 1 for mark in marks]]
+    usual = max(len(mark.earlier) for mark in marks)
+    # A resumed run may have marks of another version, with another number of answers.
+    whole = [len(mark.earlier) == usual for mark in marks]
+    verdicts = [(*mark.earlier, mark.verdict) for mark, kept in zip(marks, whole, strict=True) if kept]
+    right = np.array([[one is Verdict.CORRECT for one in row] for row in verdicts])
+    where = where[whole]
     asked = np.bincount(where, minlength=len(counts.keys))
 
     def share(chosen: npt.NDArray[np.bool_]) -> Estimate:
@@ -84,23 +88,13 @@ def doubted_of(snapshot: Snapshot, label: str, counts: Counts, population: Popul
     )
 
 
-def _all(mark: Mark) -> tuple[Verdict, ...]:
-    return (*mark.earlier, mark.verdict)
-
-
-def _whole(marks: list[Mark]) -> list[Mark]:
-    """Those with as many answers as most have: a resumed run may have others, marked by another version."""
-    usual = max(len(mark.earlier) for mark in marks)
-    return [mark for mark in marks if len(mark.earlier) == usual]
-
-
 def _share(counts: Counts, n: npt.ArrayLike, c: npt.ArrayLike, population: Population) -> Estimate:
     made = replace(from_correct(n, c, counts.keys), clusters=counts.clusters, whole=counts.whole)
     return msgspec.structs.replace(as_estimate(interval("accuracy", made, population=population)), undefined=0)
 
 
 def tool_line(tools: Tools) -> str:
-    """`tools: 2.3 calls per response, …`, for people."""
+    """Return `tools: 2.3 calls per response, …`."""
     parts = [f"{tools.calls:.1f} calls per response", f"{_percent(tools.used)} of responses call"]
     parts.append(f"{_percent(tools.failed)} have a tool error")
     if tools.tokens is not None:
@@ -111,11 +105,11 @@ def tool_line(tools: Tools) -> str:
 
 
 def doubt_line(doubted: Doubted) -> str:
-    """What became of the answers, for people."""
+    """Return the accuracy of each answer and how often it changed."""
     accuracies = ", then ".join(_percent(each) for each in doubted.answers.values())
     return (
-        f"answers one after the other: {accuracies} right; right at once and at the end {_percent(doubted.right_at_once)}, "
-        f"mended {_percent(doubted.mended)}, spoiled {_percent(doubted.spoiled)}"
+        f"accuracy of successive answers: {accuracies}; first and last right {_percent(doubted.right_at_once)}, "
+        f"only the last {_percent(doubted.mended)}, only the first {_percent(doubted.spoiled)}"
     )
 
 

@@ -1,4 +1,4 @@
-"""What every command prints with: tables and notes for people at a terminal, JSON for scripts. Loads nothing heavy."""
+"""Printing for every command: tables and notes at a terminal, JSON for scripts. Loads nothing heavy."""
 
 from __future__ import annotations
 
@@ -11,34 +11,34 @@ import msgspec
 
 from markscheme.types import Gold
 
-NAME_WIDTH = 34  # columns of a screen that a model's name may take before it is broken
+NAME_WIDTH = 34  # characters of a model's name before it is wrapped
 
 if TYPE_CHECKING:
     from rich.console import Console
 
 
 def print_json(value: Any) -> None:
-    """One JSON document on standard output, and nothing else there."""
+    """Print one JSON document on standard output."""
     sys.stdout.write(msgspec.json.format(msgspec.json.encode(value), indent=2).decode() + "\n")
 
 
 def console() -> Console:
-    """A rich console on standard output that lets a closed pipe through, for the command line to take calmly.
+    """Return a rich console on standard output that raises `BrokenPipeError` if the pipe is closed.
 
-    Rich's own way is to exit with 1, which makes `markscheme list | head` fail.
+    Rich exits with 1, which would make `markscheme list | head` fail.
     """
     from rich.console import Console
 
-    class Calm(Console):
+    class PipeConsole(Console):
         def on_broken_pipe(self) -> None:
             raise BrokenPipeError
 
-    # Nobody reads a file at 80 columns; on a terminal, and where COLUMNS is set, that decides.
-    return Calm(highlight=False, width=None if sys.stdout.isatty() or "COLUMNS" in os.environ else 140)
+    # Rich would wrap a file at 80 columns.
+    return PipeConsole(highlight=False, width=None if sys.stdout.isatty() or "COLUMNS" in os.environ else 140)
 
 
 def print_table(title: str, rows: Sequence[Mapping[str, Any]], fold: str | None = None) -> None:
-    """A plain table, one row a mapping, columns as in the first. Where space is short, only the column `fold` is broken."""
+    """Print a plain table with the columns of the first row. If space is short, only the column `fold` is wrapped."""
     from rich.table import Table as RichTable
 
     table = RichTable(box=None, pad_edge=False)
@@ -59,7 +59,7 @@ def print_table(title: str, rows: Sequence[Mapping[str, Any]], fold: str | None 
 
 
 def print_wide(title: str, rows: Sequence[Mapping[str, str]], first: int) -> None:
-    """A table whose first columns name a row; where the others do not fit beside them, they follow in further tables."""
+    """Print a table whose first columns identify a row; columns that do not fit follow in further tables."""
     names = list(rows[0])
     width = {name: 2 + max(len(name), *(len(row[name]) for row in rows)) for name in names}
     width["model"] = min(width.get("model", 0), NAME_WIDTH)
@@ -75,24 +75,24 @@ def print_wide(title: str, rows: Sequence[Mapping[str, str]], first: int) -> Non
 
 
 def print_notes(screen: Console, notes: Sequence[str]) -> None:
-    """What a reader must know, a line each."""
+    """Print one line per note."""
     for note in notes:
         screen.print(f"[bold yellow]note[/]: {literal(note)}", soft_wrap=True)
 
 
 def print_sentence(text: str) -> None:
-    """What may be written about the figures above, apart from them."""
+    """Print the sentence for a paper."""
     if text:
         console().print(f"\n[bold]in a paper[/]: {literal(text)}", soft_wrap=True)
 
 
 def literal(text: str) -> str:
-    """Names and paths as they are: rich would read [brackets] in them as markup."""
+    """Escape names and paths: rich would read [brackets] in them as markup."""
     from rich.markup import escape
 
     return escape(text)
 
 
 def gold_line(gold: Gold) -> str:
-    """The right answer in one line."""
+    """Return the right answer in one line."""
     return gold if isinstance(gold, str) else f"{', '.join(map(str, gold.nums))} → {gold.target}"

@@ -1,7 +1,7 @@
-"""How verdicts are shown, in one table: a symbol, a word, a meaning, and colours that never stand alone.
+"""How verdicts are shown: a symbol, a word, a meaning, and colours that are never the only cue.
 
-Plots take Okabe and Ito's colours, which people who see fewer of them can tell apart. The viewer's colours are for text:
-by day and by night each has a contrast of 4.5:1 or more.
+Plots use Okabe and Ito's colour-blind safe palette. The viewer's text colours have a contrast of at least 4.5:1 in
+light and dark mode.
 """
 
 from __future__ import annotations
@@ -13,24 +13,24 @@ from markscheme.types import Verdict
 
 
 class Look(NamedTuple):
-    """One verdict as people see it."""
+    """How one verdict is shown."""
 
     name: str
     symbol: str
     meaning: str
-    plot: str  # its colour in a plot for a paper
-    day: str  # its colour in the viewer, on a light ground
+    plot: str  # colour in a plot
+    day: str  # colour in the viewer in light mode
     night: str
 
     @property
     def word(self) -> str:
-        """The name as people write it."""
+        """The name in words."""
         return "not marked" if self.name == "unmarked" else self.name.replace("_", " ")
 
 
 _TABLE = (
     Look(Verdict.CORRECT, "✓", "earns the mark", "#009E73", "#17734d", "#57c08d"),
-    Look(Verdict.WRONG, "✗", "another answer than the gold", "#D55E00", "#bd2c2c", "#f07f78"),
+    Look(Verdict.WRONG, "✗", "an answer other than the gold", "#D55E00", "#bd2c2c", "#f07f78"),
     Look(Verdict.NO_ANSWER, "∅", "nothing could be extracted", "#F0E442", "#5f646b", "#a3a9b0"),
     Look(Verdict.TRUNCATED, "…", "cut off before an answer", "#E69F00", "#a05a00", "#e0a14a"),
     Look(Verdict.MALFORMED, "≁", "an answer in a form the task forbids", "#CC79A7", "#8a3ea8", "#c98be2"),
@@ -42,19 +42,19 @@ _TABLE = (
         "#4a5fb0",
         "#93a5ec",
     ),
-    Look(Verdict.ERROR, "!", "the model never answered; missing, not wrong", "#8a8a8a", "#3c4046", "#c3c8cd"),
+    Look(Verdict.ERROR, "!", "the model did not answer; missing, not wrong", "#8a8a8a", "#3c4046", "#c3c8cd"),
     Look("unmarked", "·", "no mark under this protocol", "#8a8a8a", "#6a7076", "#9299a0"),
 )
 LOOKS = {str(look.name): look for look in _TABLE}
 
 
 def look(code: int) -> Look:
-    """The look of a verdict by its code in the columns."""
+    """Return how a verdict is shown, by its code in the columns."""
     return LOOKS["unmarked" if code == UNMARKED else str(VERDICTS[code])]
 
 
 def style_sheet() -> str:
-    """The colours as the viewer's style sheet has them: a variable and a class a verdict."""
+    """Return the viewer's style sheet of colours: a variable and a class per verdict."""
     day, night = (" ".join(f"--{each.name}: {getattr(each, time)};" for each in _TABLE) for time in ("day", "night"))
     classes = " ".join(f".v-{each.name} {{ --v: var(--{each.name}); }}" for each in _TABLE)
     return (

@@ -1,4 +1,4 @@
-"""`markscheme verify`: is a run folder as it was closed, do its marks come out again, does its report."""
+"""`markscheme verify`: recompute the digests, marks and report of a run folder."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ from markscheme.runs.usage import Ledger, Usage
 from markscheme.types import Mark, content_key
 
 LARGEST_REPORT = 64 << 20
-# What a report says of the folder and not of the marks: a folder that is copied elsewhere keeps its report.
+# Fields that depend on the folder, so that a copied folder keeps its report.
 NOT_FIGURES = ("run", "warnings", "files")
 
 
 class Check(msgspec.Struct, frozen=True):
-    """One thing that was looked at. `holds` is None where it could not be, which is no failure."""
+    """One check. `holds` is None if it could not be made, which is not a failure."""
 
     what: str
     holds: bool | None
@@ -38,19 +38,19 @@ class Check(msgspec.Struct, frozen=True):
 
 
 class Verified(msgspec.Struct, frozen=True):
-    """What holds of one run folder."""
+    """The checks of one run folder."""
 
     run: str
     checks: tuple[Check, ...]
 
     @property
     def holds(self) -> bool:
-        """Whether everything that could be looked at holds."""
+        """True if no check failed."""
         return all(each.holds is not False for each in self.checks)
 
 
 def verify_run(run: Run, workers: int | None = None, keys: Path | None = None) -> Verified:
-    """Recompute the digests, make the marks again, and make the report from the marks; with `keys`, who signed it."""
+    """Recompute the digests, the marks and the report; with `keys`, check the signature."""
     checks = [_unaltered(run), *_signed(run, keys)]
     try:
         snapshot = run.snapshot()
@@ -60,10 +60,10 @@ def verify_run(run: Run, workers: int | None = None, keys: Path | None = None) -
     except MarkschemeError as problem:
         checks.append(Check("readable", False, str(problem)))
     if (run.path / "adjudications").exists():
-        checks.append(Check("labels of people", None, "given after the run had ended, and covered by no digest"))
+        checks.append(Check("labels of people", None, "given after the end of the run, so no digest covers them"))
     if others := uncovered(run.path):
         checks.append(
-            Check("other files", None, f"no part of a run, and not looked at: {', '.join(others[:MOST_NAMED])}")
+            Check("other files", None, f"not part of a run, and not checked: {', '.join(others[:MOST_NAMED])}")
         )
     return Verified(str(origin(run.path)), tuple(checks))
 
@@ -71,9 +71,9 @@ def verify_run(run: Run, workers: int | None = None, keys: Path | None = None) -
 def _unaltered(run: Run) -> Check:
     manifest = run.manifest
     if not manifest.digests and not manifest.settings_sha256:
-        return Check("unaltered", False, "no digests recorded: nothing shows whether it was altered")
+        return Check("unaltered", False, "no digests recorded, so nothing shows whether it was altered")
     if manifest.status == "running":
-        return Check("unaltered", False, f"the run has not ended; `markscheme resume {run.path}` ends it")
+        return Check("unaltered", False, f"the run has not ended; `markscheme resume {run.path}` finishes it")
     found = differences(run.path, manifest)
     return Check("unaltered", not found, "\n".join(found) or f"{len(manifest.digests)} files and the manifest")
 
@@ -85,19 +85,21 @@ def _signed(run: Run, keys: Path | None) -> Iterator[Check]:
         except JournalError as problem:
             yield Check("signature", False, str(problem))
     elif kinds := signatures(run.path):
-        yield Check("signature", None, f"signed with {' and '.join(kinds)}; --signature FILE checks it by a public key")
+        yield Check(
+            "signature", None, f"signed with {' and '.join(kinds)}; --signature FILE checks it with a public key"
+        )
 
 
 def _whole(snapshot: Snapshot) -> Iterator[Check]:
     if count := snapshot.damaged + len(snapshot.torn) + snapshot.stray:
         names = ", ".join(dict.fromkeys([*snapshot.damage, *snapshot.torn])) or "responses"
         yield Check(
-            "lines read", False, f"{count} lines are damaged or of problems that the run does not have: {names}"
+            "lines read", False, f"{count} lines are damaged or belong to problems that the run does not have: {names}"
         )
 
 
 def _consistent(snapshot: Snapshot) -> Check:
-    """What the manifest and `usage.json` say of the lines, worked out from the lines again."""
+    """Compare the manifest and `usage.json` with the lines."""
     manifest = snapshot.manifest
     assert manifest is not None
     questions, totals = snapshot.questions(), snapshot.counts(manifest.protocol).totals()
@@ -113,7 +115,9 @@ def _consistent(snapshot: Snapshot) -> Check:
         other += ["prompts"] * (manifest.prompt_sha256 not in (prompts, ""))
         keys = [(each.key, content_key(each.statement, each.gold)) for each in (one.problem for one in questions)]
         other += [f"statement or gold of {key}" for key, made in keys if key.partition("-")[0] != made][:MOST_NAMED]
-    return Check("manifest", not other, f"does not fit the lines: {', '.join(other)}" if other else "fits the lines")
+    return Check(
+        "manifest", not other, f"does not match the lines: {', '.join(other)}" if other else "matches the lines"
+    )
 
 
 def _stored_usage(snapshot: Snapshot) -> dict[str, Any] | None:
@@ -127,7 +131,7 @@ def _stored_usage(snapshot: Snapshot) -> dict[str, Any] | None:
 
 
 def _tokens(usage: Usage | None) -> dict[str, Any] | None:
-    """What responses used; money depends on a price that is not here."""
+    """Return what responses used, without cost, which depends on prices that are not stored."""
     used = msgspec.to_builtins(usage) if usage is not None else None
     return {name: value for name, value in used.items() if name not in ("cost", "price")} if used else None
 
@@ -136,13 +140,13 @@ def _marks(snapshot: Snapshot, name: str, workers: int | None) -> Check:
     label = snapshot.label_of(name)
     what = f"marks of {label}"
     if name.startswith("judge:"):
-        return Check(what, None, "a model's opinions cannot be made again; its replies are in judges/")
+        return Check(what, None, "the opinions of a model cannot be recomputed; its replies are in judges/")
     try:
         rule = get_protocol(name)
     except UsageError:
-        return Check(what, None, "not a protocol of this version, so they cannot be made again")
+        return Check(what, None, "not a protocol of this version, so they cannot be recomputed")
     if rule.label != label:
-        return Check(what, None, f"this version marks by {rule.label}, so they cannot be made again")
+        return Check(what, None, f"this version has {rule.label}, so they cannot be recomputed")
     problems = {question.problem.key: question.problem for question in snapshot.questions()}
     stored = {(mark.key, mark.sample): mark for mark in snapshot.marks(label)}
     pairs = ((response, problems[response.key]) for response in snapshot.responses())
@@ -152,17 +156,19 @@ def _marks(snapshot: Snapshot, name: str, workers: int | None) -> Check:
         if there == mark:
             same += 1
         else:
-            other.append(f"{mark.key} sample {mark.sample}: {_said(there)}, made again {_said(mark)}")
+            other.append(f"{mark.key} sample {mark.sample}: {_shown(there)}, recomputed {_shown(mark)}")
     total = same + len(other)
     hidden = bool(other) and bool(
         snapshot.manifest and snapshot.manifest.redacted
     )  # some marks depend on the statement
     return Check(
-        what, None if hidden else not other, "\n".join([f"{same} of {total} come out again", *other[:MOST_NAMED]])
+        what,
+        None if hidden else not other,
+        "\n".join([f"{same} of {total} are the same when recomputed", *other[:MOST_NAMED]]),
     )
 
 
-def _said(mark: Mark | None) -> str:
+def _shown(mark: Mark | None) -> str:
     return "no mark" if mark is None else f"{mark.verdict} ({mark.answer!s:.40})"
 
 
@@ -175,12 +181,14 @@ def _report(run: Run) -> Check:
     except (OSError, KeyError, TypeError, *UNREADABLE):
         return Check("report", False, "report.json cannot be read")
     if stored.get("files") != file_sizes(run.path, run.manifest.protocol):
-        return Check("report", None, "report.json was made before the last marks or responses")
+        return Check("report", None, "report.json is older than the last marks or responses")
     names = [name for name in Summary.__struct_fields__ if name not in NOT_FIGURES]
     made = msgspec.json.decode(msgspec.json.encode(made))
     if (stored.get("errata") or {}).get("sha256") != (made.get("errata") or {}).get("sha256"):
-        names.remove("errata")  # other errors are known by now
+        names.remove("errata")  # other errata are known now
     if (run.path / "adjudications").exists():
         names.remove("corrected")  # people's labels are given after the run, and no digest covers them
     differing = [name for name in names if name in stored and stored[name] != made.get(name)]
-    return Check("report", not differing, f"other {', '.join(differing)}" if differing else "comes out again")
+    return Check(
+        "report", not differing, f"different {', '.join(differing)}" if differing else "the same when recomputed"
+    )

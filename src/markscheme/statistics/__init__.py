@@ -1,6 +1,6 @@
-"""Numbers one can defend, from counts per problem: estimators, intervals, comparison, planning.
+"""Estimators, intervals, comparisons and plans, from counts per problem.
 
-Nothing here sees a response's text. Problems are the clusters everywhere, and anything random takes a seed.
+Nothing here sees the text of a response. The problem is the sampling unit, and anything random takes a seed.
 """
 
 from markscheme.statistics.clusters import own_clusters

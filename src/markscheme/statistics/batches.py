@@ -1,6 +1,6 @@
-"""Samples that came together: several of one request may share a seed or a prefix, so the request is what was drawn.
+"""Samples that came back together: those of one request may share a seed or a prefix, so the request is the unit.
 
-Means over samples stay what they are. Their noise is what requests differ by, and pass@k takes k samples of k requests.
+Means over samples do not change. Their noise is estimated between requests, and pass@k takes k samples from k requests.
 """
 
 from __future__ import annotations
@@ -12,23 +12,23 @@ import numpy.typing as npt
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
-Batches = Sequence[tuple[Ints, Ints]]  # of each problem, the samples and correct ones of each request
+Batches = Sequence[tuple[Ints, Ints]]  # for each problem, the samples and correct samples of each request
 
 
 def noise(batches: Batches) -> Floats:
-    """The variance of each problem's share of correct samples, from how far its requests lie apart; infinite with one."""
+    """Return the variance of each problem's solve rate, estimated between its requests; infinite with one request."""
     return np.array([_noise(n, c) if n.size > 1 else np.inf for n, c in batches])
 
 
 def _noise(n: Ints, c: Ints) -> float:
-    apart = (c - n * c.sum() / n.sum()) / n.sum()  # what each request adds to the error of the mean
+    apart = (c - n * c.sum() / n.sum()) / n.sum()  # the contribution of each request to the error of the mean
     return float(n.size / (n.size - 1) * (apart @ apart))
 
 
 def worth(batches: Batches) -> int:
-    """As many independent samples a problem as tell about as much: between its requests and its samples.
+    """Return the effective number of independent samples per problem, between its requests and its samples.
 
-    From how much more requests differ than samples drawn singly would, over all problems, and a standard deviation more.
+    It follows from the design effect over all problems, raised by one standard deviation to be careful.
     """
     units = min((n.size for n, _ in batches), default=0)
     rows = [(n, c) for n, c in batches if n.size > 1]
@@ -42,12 +42,12 @@ def worth(batches: Batches) -> int:
 
 
 def pass_rates(batches: Batches, k: int, every: bool) -> Floats:
-    """Each problem's chance that one of k samples (or `every` one) is correct, each of another request; nan with fewer."""
+    """Return pass@k (pass^k with `every`) of each problem, with samples from k requests; nan with fewer requests."""
     return np.array([_pass_rate(n, c, k, every) if n.size >= k else np.nan for n, c in batches])
 
 
 def _pass_rate(n: Ints, c: Ints, k: int, every: bool) -> float:
-    """The mean over all choices of k requests of the product of their rates, request by request."""
+    """Average the product of the rates over all choices of k requests, adding one request at a time."""
     mean = np.zeros(k + 1)
     mean[0] = 1.0
     chosen = np.arange(1, k + 1)

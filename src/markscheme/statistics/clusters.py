@@ -1,8 +1,8 @@
-"""Problems that come in families (contests, templates with variants): the family is what was drawn.
+"""Problems in families (contests, templates with variants): the family is the sampling unit.
 
-The standard error leaves out one cluster at a time, with Student's t for one less than the number of clusters. For a
-score the interval stands on the logit scale, and is never narrower than a bootstrap of clusters in which one imagined
-cluster lies as far off as clusters seem to differ. Chosen by measured coverage; see docs/statistics.md.
+The standard error is a jackknife over clusters, with Student's t for their number less one. The interval of a score is
+on the logit scale, and never narrower than a bootstrap of clusters with one imagined cluster as far off as clusters
+seem to differ. Chosen by measured coverage; see docs/statistics.md.
 """
 
 from __future__ import annotations
@@ -17,29 +17,29 @@ from markscheme.statistics import quantiles, weighted_mean
 
 Floats = npt.NDArray[np.float64]
 
-# Clusters from which a benchmark's own are used unasked: with two, nothing can be said about contests like these.
+# The number of clusters above which a benchmark's own are used by default.
 ENOUGH = 6
-_FAR, _NEAR = 0.75, 0.25  # of the imagined cluster, as of the imagined problem in `intervals`
-_UNSEEN = 0.3  # clusters' worth of belief that clusters lie at the ends of the scale
+_FAR, _NEAR = 0.75, 0.25  # parts of the imagined cluster at either end, as in `intervals`
+_UNSEEN = 0.3  # prior weight, in clusters, of clusters at the ends of the scale
 
 
 def own_clusters(labels: Sequence[str | None]) -> tuple[str, ...]:
-    """The clusters that a benchmark names for its problems, where there are enough of them; else none."""
+    """Return the clusters that a benchmark names for its problems if there are enough, else none."""
     known = tuple(label for label in labels if label is not None)
     return known if len(known) == len(labels) and ENOUGH <= len({*known}) < len(known) else ()
 
 
 def sums(values: Floats, labels: Sequence[str]) -> tuple[Floats, Floats]:
-    """The sum of the values of each cluster, and its number of problems."""
+    """Return the sum of the values of each cluster, and its number of problems."""
     _, places = np.unique(np.asarray(labels), return_inverse=True)
     totals: Floats = np.bincount(places, weights=values).astype(float)
     return totals, np.bincount(places).astype(float)
 
 
 def standard_error(values: Floats, labels: Sequence[str] = ()) -> tuple[float, int]:
-    """Of the mean over problems, leaving out a cluster at a time, and its degrees of freedom.
+    """Return the jackknife standard error of the mean over problems, and its degrees of freedom.
 
-    Without labels every problem is its own cluster, and this is the usual standard error.
+    Without labels every problem is its own cluster, which gives the usual standard error.
     """
     totals, sizes = sums(values, labels) if labels else (values, np.ones(values.size))
     count = totals.size
@@ -50,7 +50,7 @@ def standard_error(values: Floats, labels: Sequence[str] = ()) -> tuple[float, i
 
 
 def cluster_bounds(values: Floats, labels: Sequence[str], level: float) -> tuple[float, float]:
-    """Low and high of a mean of values in [0, 1] over problems in clusters."""
+    """Return low and high of a mean of values in [0, 1] over problems in clusters."""
     mean = float(values.mean())
     error, freedom = standard_error(values, labels)
     if math.isinf(error):
@@ -68,7 +68,7 @@ def _share(odds: float) -> float:
 
 
 def _bootstrap(totals: Floats, sizes: Floats, mean: float, tail: float) -> tuple[float, float]:
-    """Random weights for clusters; a weighted mean of unequal clusters is below t when the sum of totals - t sizes is."""
+    """Return low and high with Dirichlet weights for clusters, which may have different sizes."""
     count = totals.size
     usual = float(sizes.mean())
     apart = float(np.var(totals / sizes, ddof=1)) / (mean * (1 - mean)) if 0 < mean < 1 else 1.0
@@ -80,7 +80,7 @@ def _bootstrap(totals: Floats, sizes: Floats, mean: float, tail: float) -> tuple
         weights = np.append(np.ones(count), [below, above])
 
         def excess(t: float) -> float:
-            # A cluster counts by its size: its distance from t is scaled, and only the sign of the sum matters.
+            # The weighted mean is below t if the sum of sizes times distances from t is negative.
             return weighted_mean.cdf(0.0, (points - t) * spans / spans.max(), weights) - q
 
         return weighted_mean.root(excess, float(points.min()), float(points.max()), tolerance=1e-7)

@@ -1,7 +1,6 @@
-"""Counts per problem and verdict: all that the statistics ever see of a run.
+"""Counts per problem and verdict: all that the statistics see of a run.
 
-A response's text, its answer and its problem's text stay outside; what comes in is one (problem key, verdict) pair per
-response. `error` is missing data: it is counted and reported, and it is not a sample.
+The input is one (problem key, verdict) pair per response. `error` is missing data: it is reported, but is not a sample.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ _SCORED = [column for verdict, column in _COLUMN.items() if verdict is not Verdi
 
 
 class Round(msgspec.Struct, frozen=True):
-    """A round of sampling until it is known: planned samples per problem on average, and what came back of each problem."""
+    """A round of adaptive sampling: the planned mean of samples per problem, and what came back for each problem."""
 
     planned: int
     n: tuple[int, ...]
@@ -34,38 +33,35 @@ class Round(msgspec.Struct, frozen=True):
 
 @dataclass(frozen=True, eq=False)
 class Picks:
-    """The single samples of a problem, for metrics that pick one of k: which are correct, and what tells them apart."""
+    """The single samples of a problem, for metrics that pick one of k."""
 
     correct: npt.NDArray[np.bool_]
-    answers: npt.NDArray[np.int64]  # the class of each sample's answer: equal answers share a number, -1 is no answer
+    answers: npt.NDArray[np.int64]  # class of each sample's answer: equal answers share a number, -1 is no answer
     scores: Mapping[str, npt.NDArray[np.float64]]  # by the name of a score column
 
 
 @dataclass(frozen=True)
 class Counts:
-    """How many samples of each problem got each verdict: `table[problem, verdict]`, rows as in `keys`."""
+    """The number of samples by problem and verdict: `table[problem, verdict]`, rows as in `keys`."""
 
     keys: tuple[str, ...]
     table: npt.NDArray[np.int64]
-    # Of a run that asked some problems more often because of earlier answers: then n and c alone would mislead.
+    # Set if problems were sampled more often because of earlier answers, when n and c alone would mislead.
     rounds: tuple[Round, ...] = ()
-    asked: tuple[int, ...] = ()  # samples asked of each problem, where that is known; what did not come back is missing
-    # A label per problem (contest, template): problems that share one are not independent draws.
+    asked: tuple[int, ...] = ()  # samples requested of each problem, if known; those that did not come back are missing
+    # A label per problem (contest, template): problems with the same label are not independent draws.
     clusters: tuple[str, ...] = ()
-    picks: Mapping[str, Picks] | None = None  # by problem key, where a metric needs more than counts
-    # Of each problem, verdicts by request (a row each), where a request brought several samples: these may be
-    # dependent.
+    picks: Mapping[str, Picks] | None = None  # by problem key, for metrics that need more than counts
+    # Verdicts by request (a row each) for each problem, if a request returned several samples, which may be dependent.
     requests: tuple[Ints, ...] = ()
-    # The stratum of each problem, where a part of each was drawn; and how many the whole benchmark has of each.
+    # The stratum of each problem if a part of each was drawn, and the size of each in the whole benchmark.
     strata: tuple[str, ...] = ()
     strata_sizes: Mapping[str, int] | None = None
-    # Problems of the benchmark that these were drawn from at random, where that is known; no selection of them
-    # keeps it.
-    whole: int = 0
+    whole: int = 0  # size of the benchmark that these were drawn from at random; a selection loses it
 
     @property
     def missing(self) -> npt.NDArray[np.int64]:
-        """Samples asked that did not come back, per problem."""
+        """Requested samples that did not come back, per problem."""
         asked = np.array(self.asked, dtype=np.int64) if self.asked else self.table.sum(axis=1)
         missing: npt.NDArray[np.int64] = np.maximum(asked - self.n, 0)
         return missing
@@ -83,22 +79,22 @@ class Counts:
 
     @property
     def independent(self) -> Ints:
-        """Units per problem that are drawn independently: requests that brought an answer, or samples."""
+        """Independent units per problem: requests with an answer, or samples."""
         if not self.requests:
             return self.n
         return np.array([int((table[:, _SCORED].sum(axis=1) > 0).sum()) for table in self.requests], dtype=np.int64)
 
     def batches(self) -> list[tuple[Ints, Ints]]:
-        """Of each problem, the samples and the correct ones of each request that brought an answer."""
+        """Return, for each problem, the samples and correct samples of each request with an answer."""
         pairs = [(table[:, _SCORED].sum(axis=1), table[:, _COLUMN[Verdict.CORRECT]]) for table in self.requests]
         return [(n[n > 0], c[n > 0]) for n, c in pairs]
 
     def totals(self) -> dict[Verdict, int]:
-        """Responses by verdict, over all problems."""
+        """Return the number of responses by verdict."""
         return {verdict: int(self.table[:, column].sum()) for verdict, column in _COLUMN.items()}
 
     def select(self, keys: Iterable[str]) -> Counts:
-        """The rows of these problems, in this order."""
+        """Select problems, in this order."""
         row = {key: index for index, key in enumerate(self.keys)}
         wanted = tuple(keys)
         unknown = [key for key in wanted if key not in row]
@@ -117,9 +113,9 @@ class Counts:
         )
 
     def filled_in(self, right: bool, least: int = 1) -> Counts:
-        """The counts if every missing sample had come back wrong, or right; where there were rounds, in the last one.
+        """Return the counts if every missing sample were wrong, or right; with rounds, in the last one.
 
-        A problem that was asked fewer than `least` times has as many in the end.
+        Every problem then has at least `least` samples.
         """
         lost = self.lacking(least)
         made = from_correct(self.n + lost, self.c + (lost if right else 0), self.keys)
@@ -134,15 +130,12 @@ class Counts:
         return replace(self, table=made.table, rounds=rounds, asked=(), requests=requests)
 
     def lacking(self, least: int) -> npt.NDArray[np.int64]:
-        """Samples missing, or too few for a metric that needs `least` of them, per problem."""
+        """Return the samples per problem that are missing, or lacking for a metric that needs `least`."""
         lacking: npt.NDArray[np.int64] = np.maximum(self.missing, least - self.n)
         return lacking
 
     def of(self, verdict: Verdict) -> Counts:
-        """The same problems with this verdict for `correct` and all others for `wrong`.
-
-        `error` is the exception: its share is of everything that was asked.
-        """
+        """Count this verdict as `correct` and all others as `wrong`; `error` is a share of all requested samples."""
         part, whole = self.table[:, _COLUMN[verdict]], self.n
         if verdict is Verdict.ERROR:
             part, whole = self.missing, self.n + self.missing
@@ -154,7 +147,7 @@ class Counts:
         return replace(made, requests=tuple(_table(n, c) for n, c in parts))
 
     def by(self, group: Mapping[str, str]) -> dict[str, Counts]:
-        """Split by a label per problem (subject, level, contest part); problems without a label are left out."""
+        """Split by a label per problem (subject, level, contest part), leaving out problems without one."""
         members: dict[str, list[str]] = {}
         for key in self.keys:
             if key in group:
@@ -163,9 +156,9 @@ class Counts:
 
 
 def tally(pairs: Iterable[tuple[str, Verdict]], keys: Iterable[str] = ()) -> Counts:
-    """Counts from one (problem key, verdict) pair per response, or from a `Counter` of such pairs.
+    """Count (problem key, verdict) pairs, one per response, or a `Counter` of such pairs.
 
-    Name all `keys` of the benchmark to fix the order of rows and to keep problems that got no response at all.
+    Name all `keys` to fix the order of rows and to keep problems without a response.
     """
     rows = {key: index for index, key in enumerate(keys)}
     counted = Counter(pairs)
@@ -178,20 +171,19 @@ def tally(pairs: Iterable[tuple[str, Verdict]], keys: Iterable[str] = ()) -> Cou
 
 
 def from_correct(n: npt.ArrayLike, c: npt.ArrayLike, keys: Iterable[str] | None = None) -> Counts:
-    """Counts where only right and wrong are known: n samples and c correct ones per problem."""
+    """Return counts from n samples and c correct samples per problem."""
     samples, correct = np.atleast_1d(np.asarray(n, dtype=np.int64)), np.atleast_1d(np.asarray(c, dtype=np.int64))
     if samples.shape != correct.shape or samples.ndim != 1:
-        raise UsageError("n and c must be two lists with one entry per problem each")
+        raise UsageError("n and c must be lists with one entry per problem")
     if np.any(correct < 0) or np.any(correct > samples):
-        raise UsageError("the number of correct samples must lie between 0 and the number of samples")
+        raise UsageError("the number of correct samples must be between 0 and the number of samples")
     names = tuple(str(index) for index in range(len(samples))) if keys is None else tuple(keys)
     if len(names) != len(samples):
-        raise UsageError(f"{len(names)} keys for {len(samples)} problems: they must be as many")
+        raise UsageError(f"{len(names)} keys for {len(samples)} problems: the numbers must be equal")
     return Counts(names, _table(samples, correct))
 
 
 def _table(n: Ints, c: npt.NDArray[Any]) -> Ints:
-    """Verdicts, where only right and wrong are known."""
     table = np.zeros((n.size, len(VERDICTS)), dtype=np.int64)
     table[:, _COLUMN[Verdict.CORRECT]] = c
     table[:, _COLUMN[Verdict.WRONG]] = n - c

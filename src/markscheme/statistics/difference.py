@@ -1,6 +1,6 @@
-"""The difference of two means with what is known of its error: any interval, and any p-value, from one distribution.
+"""The difference of two means with its error distribution, which gives every interval and every p-value.
 
-So an interval at 95 % excludes zero exactly when p is below 5 %, and a margin is tested as zero is.
+A 95 % interval therefore excludes zero exactly if p is below 5 %, and a margin is tested in the same way.
 """
 
 from __future__ import annotations
@@ -20,35 +20,35 @@ from markscheme.statistics.intervals import weighted_sum
 
 Floats = npt.NDArray[np.float64]
 
-# With few problems moved nothing says how far the unseen ones might: a quarter of a problem is imagined at either end
-# of the largest move. Where many moved it fades, with the square of their effective number beyond seven.
+# If few problems moved, others might move as far: a quarter of a problem is imagined at either end of the largest move.
+# Its weight falls with the square of the effective number of moves beyond seven.
 _IMAGINED, _FEW = 0.25, 7.0
-_UNSEEN, _ROOM = 0.5, 0.9  # problems of a kind not seen, and how far they may jump: as nine in ten could
+_UNSEEN, _ROOM = 0.5, 0.9  # prior weight of unseen problems, and the quantile of the room they have to move
 
 
 class PairedDifference(NamedTuple):
-    """B minus A over problems drawn: the mean of paired differences, Student's t."""
+    """B minus A over similar problems: the mean of paired differences, with Student's t."""
 
     estimate: float
     error: float
     freedom: float
 
     def bounds(self, level: float) -> tuple[float, float]:
-        """Low and high."""
+        """Return low and high."""
         away = quantiles.student((1 + level) / 2, self.freedom) * self.error if self.error else 0.0
         return max(-1.0, self.estimate - away), min(1.0, self.estimate + away)
 
     def chance_above(self, value: float) -> float:
-        """That the difference is above this value, by the same distribution as the bounds."""
+        """Return the probability of a difference above this value."""
         if not self.error:
             return 0.5 if self.estimate == value else float(self.estimate > value)
         return quantiles.student_cdf((self.estimate - value) / self.error, self.freedom)
 
 
 def paired(change: Floats, clusters: Sequence[str] = (), unit: float = 0.0) -> PairedDifference:
-    """From one difference a problem; problems that share a cluster are not independent.
+    """Return the mean difference; problems in the same cluster are not independent.
 
-    `unit` is about the least that a problem moves if it moves at all: an imagined one does not move less.
+    `unit` is about the smallest possible move of a problem, and the least that an imagined one moves.
     """
     mean = float(change.mean())
     error, freedom = standard_error(change, clusters)
@@ -64,10 +64,10 @@ def paired(change: Floats, clusters: Sequence[str] = (), unit: float = 0.0) -> P
 
 
 def with_unseen(a: Floats, b: Floats, drawn: PairedDifference, level: float, clusters: int = 0) -> tuple[float, float]:
-    """Low and high that also allow for a kind of problem that was not seen, on which one model is far better.
+    """Return low and high that also allow for an unseen kind of problem, on which one model is far better.
 
-    The Bayesian bootstrap of the differences with half a problem (or cluster of them) imagined as far off as any is from the
-    end of the scale. Where one problem in twenty jumps by 80 points it holds; by far the wider one where all look alike.
+    A Bayesian bootstrap of the differences with half a problem (or cluster) imagined as far off as the scale allows. It
+    holds if one problem in twenty moves by 80 points, and is much wider if all problems look alike.
     """
     moves, repeated = np.unique(b - a, return_counts=True)
     weight, tail = _UNSEEN * (a.size / clusters if clusters else 1.0), (1 - level) / 2
@@ -81,7 +81,7 @@ def with_unseen(a: Floats, b: Floats, drawn: PairedDifference, level: float, clu
 
 
 def carrying(moves: Floats) -> float:
-    """On about how many of the moves their sum of squares rests: as many as there are if all are alike."""
+    """Return the effective number of moves behind their sum of squares: all of them if they are equal."""
     largest = float(np.abs(moves).max(initial=0.0))
     if largest == 0:
         return 0.0
@@ -90,9 +90,9 @@ def carrying(moves: Floats) -> float:
 
 
 class FixedDifference(NamedTuple):
-    """B minus A on exactly these problems, from two independent scores, distance by distance (MOVER).
+    """B minus A on these exact problems, from two independent scores (MOVER).
 
-    Where samples do not show their noise (one of each), never further than for problems drawn, which vary more.
+    If samples do not show their noise (one per problem), never wider than `drawn`, which has more variance.
     """
 
     a: Sampled | Spread
@@ -106,24 +106,24 @@ class FixedDifference(NamedTuple):
 
     @property
     def error(self) -> float:
-        """About the standard error, from the 95 % interval."""
+        """The approximate standard error, from the 95 % interval."""
         low, high = self.bounds(0.95)
         return (high - low) / 2 / quantiles.normal(0.975)
 
     @property
     def freedom(self) -> float:
-        """The bounds have their own way of being careful."""
+        """Infinite: the bounds already allow for an uncertain variance."""
         return math.inf
 
     def bounds(self, level: float) -> tuple[float, float]:
-        """Low and high."""
+        """Return low and high."""
         a, b = ((part.estimate, *part.bounds(level)) for part in (self.a, self.b))
         _, low, high = weighted_sum([(-1.0, *a), (1.0, *b)])
         least, most = self.drawn.bounds(level) if self.drawn else (-1.0, 1.0)
         return max(least, low), min(most, high)
 
     def chance_above(self, value: float) -> float:
-        """From the level at which a bound just reaches the value, up to five standard deviations."""
+        """Return the probability, from the level at which a bound reaches the value, up to five standard deviations."""
         if self.estimate == value:
             return 0.5
         side = 0 if self.estimate > value else 1
@@ -140,13 +140,13 @@ Difference = PairedDifference | FixedDifference
 
 
 def p_value(difference: Difference, value: float = 0.0) -> float:
-    """Two-sided: how far into the tails of the distribution this value lies."""
+    """Return the two-sided p-value."""
     above = difference.chance_above(value)
     return min(1.0, 2 * min(above, 1 - above))
 
 
 def macro_difference(parts: Sequence[Difference]) -> PairedDifference:
-    """The plain mean of independent differences; degrees of freedom after Welch and Satterthwaite."""
+    """Return the mean of independent differences, with Welch-Satterthwaite degrees of freedom."""
     variances = [part.error**2 for part in parts]
     total = math.fsum(variances)
     squares = math.fsum(v**2 / part.freedom for v, part in zip(variances, parts, strict=True))

@@ -1,8 +1,7 @@
 """Per-problem estimates from counts: accuracy, pass@k, pass^k, G-Pass@k.
 
-Every function takes n samples that came back and c correct ones, as scalars or arrays over problems, and returns the
-unbiased estimate for each problem: a float for scalars, an array for arrays. Where n < k the estimate is undefined and
-is `nan`, never 0. Averaging over problems is `numpy.nanmean`; a defensible interval around that is `intervals`.
+Every function takes n samples and c correct ones, as scalars or arrays over problems, and returns the unbiased estimate
+of each problem: a float for scalars, an array for arrays. It is `nan` if n < k, never 0.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ def accuracy(n: Scalar, c: Scalar) -> float: ...
 @overload
 def accuracy(n: npt.ArrayLike, c: npt.ArrayLike) -> Floats: ...
 def accuracy(n: npt.ArrayLike, c: npt.ArrayLike) -> float | Floats:
-    """The share of correct samples of each problem; undefined (nan) where no sample came back."""
+    """Return the share of correct samples of each problem; nan without a sample."""
     samples, correct = _counts(n, c)
     with np.errstate(invalid="ignore"):
         return _shaped(np.where(samples > 0, correct / np.maximum(samples, 1), np.nan))
@@ -36,14 +35,14 @@ def pass_at_k(n: Scalar, c: Scalar, k: int) -> float: ...
 @overload
 def pass_at_k(n: npt.ArrayLike, c: npt.ArrayLike, k: int) -> Floats: ...
 def pass_at_k(n: npt.ArrayLike, c: npt.ArrayLike, k: int) -> float | Floats:
-    """The chance that at least one of k samples is correct, 1 - C(n-c, k) / C(n, k), for each problem.
+    """Return the probability that at least one of k samples is correct, 1 - C(n-c, k) / C(n, k).
 
     >>> pass_at_k(10, 3, 1), round(pass_at_k(10, 3, 5), 4), pass_at_k(4, 4, 8)
     (0.3, 0.9167, nan)
     """
     samples, correct = _counts(n, c)
     k = _draws(k)
-    if k == 1:  # c/n itself, without the last-digit noise of a logarithm
+    if k == 1:  # c/n without the rounding error of a logarithm
         return accuracy(n, c)
     # `+ 0.0` turns the -0.0 of expm1(0) into 0.0.
     return _shaped(-np.expm1(_log_miss(samples, correct, k)) + 0.0)
@@ -54,7 +53,7 @@ def pass_hat_k(n: Scalar, c: Scalar, k: int) -> float: ...
 @overload
 def pass_hat_k(n: npt.ArrayLike, c: npt.ArrayLike, k: int) -> Floats: ...
 def pass_hat_k(n: npt.ArrayLike, c: npt.ArrayLike, k: int) -> float | Floats:
-    """pass^k: the chance that all k samples are correct, C(c, k) / C(n, k), for each problem."""
+    """Return pass^k, the probability that all k samples are correct, C(c, k) / C(n, k)."""
     samples, correct = _counts(n, c)
     k = _draws(k)
     if k == 1:
@@ -68,11 +67,11 @@ def g_pass_at_k(n: Scalar, c: Scalar, k: int, tau: float) -> float: ...
 @overload
 def g_pass_at_k(n: npt.ArrayLike, c: npt.ArrayLike, k: int, tau: float) -> Floats: ...
 def g_pass_at_k(n: npt.ArrayLike, c: npt.ArrayLike, k: int, tau: float) -> float | Floats:
-    """G-Pass@k_tau: the chance that at least a share tau of k samples is correct (tau 0 means at least one)."""
+    """Return G-Pass@k_tau, the probability that at least a share tau of k samples is correct (tau 0: at least one)."""
     samples, correct = _counts(n, c)
     k = _draws(k)
     if not 0 <= tau <= 1:
-        raise UsageError(f"tau is the share of k samples that must be correct, between 0 and 1, not {tau}")
+        raise UsageError(f"tau must be a share between 0 and 1, not {tau}")
     # 0.55 * 20 is 11.000000000000002 in floating point, and its plain ceiling would ask for a twelfth sample.
     needed = max(1, math.ceil(tau * k - 1e-9))
     pairs, where = np.unique(np.stack([samples.ravel(), correct.ravel()]), axis=1, return_inverse=True)
@@ -81,10 +80,10 @@ def g_pass_at_k(n: npt.ArrayLike, c: npt.ArrayLike, k: int, tau: float) -> float
 
 
 def _log_miss(n: Ints, c: Ints, k: int) -> Floats:
-    """log of C(n-c, k) / C(n, k): that k draws without replacement miss all c marked samples; nan where n < k.
+    """Return log C(n-c, k) / C(n, k): k draws without replacement miss all c marked samples; nan if n < k.
 
-    The ratio is the product of 1 - k/i over i = n-c+1 … n. Its logarithm is summed from the top, so one running sum
-    serves every problem with the same n, nothing overflows, and `expm1` keeps all digits of a small chance.
+    The ratio is the product of 1 - k/i over i = n-c+1 … n. One running sum of logarithms serves every problem with the
+    same n, nothing overflows, and `expm1` keeps all digits of a small probability.
     """
     out = np.full(n.shape, np.nan)
     for size in np.unique(n[n >= k]):
@@ -99,15 +98,14 @@ def _log_miss(n: Ints, c: Ints, k: int) -> Floats:
 
 
 def _at_least(needed: int, n: int, c: int, k: int) -> float:
-    """P(X >= needed) for X correct among k drawn from n with c correct."""
     first, mass = hypergeometric(n, c, k)
     return float(mass[max(0, needed - first) :].sum()) if needed > first else 1.0
 
 
 def hypergeometric(n: int, c: int, k: int) -> tuple[int, Floats]:
-    """The smallest possible number of correct among k drawn from n with c correct, and the chances from there on.
+    """Return the smallest possible number of correct among k drawn from n with c correct, and the probabilities from it on.
 
-    By ratios of neighbours, so that no binomial coefficient is ever formed.
+    They are built from ratios of neighbours, so no binomial coefficient overflows.
     """
     first, last = max(0, k - (n - c)), min(c, k)
     j = np.arange(first, last, dtype=float)
@@ -118,13 +116,12 @@ def hypergeometric(n: int, c: int, k: int) -> tuple[int, Floats]:
 
 
 def _counts(n: npt.ArrayLike, c: npt.ArrayLike) -> tuple[Ints, Ints]:
-    """The two counts as integer arrays of one shape, or an error that says what is wrong with them."""
     samples, correct = _whole("n", n), _whole("c", c)
     try:
         samples, correct = np.broadcast_arrays(samples, correct)
     except ValueError:
         raise UsageError(
-            f"n and c must have one entry per problem each, not shapes {samples.shape} and {correct.shape}"
+            f"n and c must have one entry per problem, not shapes {samples.shape} and {correct.shape}"
         ) from None
     if np.any(samples < 0) or np.any(correct < 0):
         raise UsageError("counts of samples cannot be negative")
@@ -138,7 +135,7 @@ def _whole(name: str, values: npt.ArrayLike) -> Ints:
     whole = array.dtype.kind == "f" and np.all(np.isfinite(array)) and np.all(array == np.rint(array))
     if array.dtype.kind in "iub" or whole or array.size == 0:
         return array.astype(np.int64)
-    raise UsageError(f"{name} must hold whole numbers of samples")
+    raise UsageError(f"{name} must be whole numbers of samples")
 
 
 def _draws(k: int) -> int:
@@ -148,5 +145,4 @@ def _draws(k: int) -> int:
 
 
 def _shaped(values: npt.NDArray[np.float64]) -> float | Floats:
-    """A float for scalar input, the array otherwise."""
     return float(values) if values.ndim == 0 else values

@@ -1,8 +1,7 @@
-"""A random part for the whole: what a run on all problems of a benchmark would have given, from a run on some of them.
+"""Finite populations: the score on all problems of a benchmark, from a run on a random part of them.
 
-The problems that were asked are known, so only the others are uncertain. Right or wrong once each (one sample, or k of k)
-is a draw without replacement, and its interval is exact; else the distances of the interval for problems drawn shrink by
-the root of the part that was not asked (finite population correction).
+With one binary value per problem (one sample, or k of k) the interval is exact (hypergeometric). Otherwise the interval
+for similar problems shrinks by the finite population correction.
 """
 
 from __future__ import annotations
@@ -20,26 +19,26 @@ Floats = npt.NDArray[np.float64]
 
 
 def whole_bounds(values: Floats, low: float, high: float, whole: int, level: float) -> tuple[float, float]:
-    """Low and high for the mean over `whole` problems, from the values of a part and its interval for problems drawn."""
+    """Return low and high for the mean over `whole` problems, from a part and its interval for similar problems."""
     part = values.size
     if part > whole:
         raise UsageError(f"{part} problems cannot be a part of {whole}")
     mean = float(values.mean())
     if np.all((values == 0) | (values == 1)):
-        # A part is never less certain of the whole than of problems like these; with few the exact interval would be wider.
+        # The exact interval may be wider with few problems, but the other one is valid for the whole too.
         least, most = exact_bounds(round(float(values.sum())), part, whole, level)
         return max(least, low), min(most, high)
     left = math.sqrt((whole - part) / max(1, whole - 1))
-    known = mean * part / whole  # what the others can add to is at most 1 each
+    known = mean * part / whole  # each of the others adds between 0 and 1
     return max(known, mean - left * (mean - low)), min(known + 1 - part / whole, mean + left * (high - mean))
 
 
 def stratified(
     values: Floats, strata: Sequence[str], sizes: Mapping[str, int], low: float, high: float
 ) -> tuple[float, float, float]:
-    """The mean over the whole, low and high, from those of a plain part: strata of which a part each was drawn vary less.
+    """Return the mean over the whole, low and high, narrowing a simple random sample's interval by stratification.
 
-    The distances shrink by the root of both variances. In a stratum with few problems that of all counts as two more.
+    Distances shrink by the ratio of standard errors. The overall variance counts as two more problems in each stratum.
     """
     labels, whole = np.asarray(strata), sum(sizes.values())
     overall = float(values.var(ddof=1)) if values.size > 1 else 0.0
@@ -51,7 +50,7 @@ def stratified(
         spread = (float(((mine - mine.mean()) ** 2).sum()) + 2 * overall) / (count + 1)
         within += weight**2 * max(0.0, 1 - count / sizes[label]) * spread / count
     covered = sum(sizes[label] for label in {*strata}) / whole
-    mean = mean / covered if covered else mean  # a stratum of which nothing was drawn is taken for like the others
+    mean = mean / covered if covered else mean  # a stratum without a drawn problem is assumed to be like the others
     plain = (1 - values.size / whole) * overall / values.size
     narrower = min(1.0, math.sqrt(within / plain)) if plain > 0 else 1.0
     centre = float(values.mean())
@@ -59,7 +58,7 @@ def stratified(
 
 
 def exact_bounds(right: int, part: int, whole: int, level: float) -> tuple[float, float]:
-    """The shares of right ones in the whole that make neither so many, nor so few, among the part too unlikely."""
+    """Return the shares of the whole that make neither the observed number nor more extreme ones too unlikely."""
     tail = (1 - level) / 2
     fewest = _first(right, whole - part + right, lambda total: _at_least(right, part, total, whole) > tail)
     most = whole - _first(part - right, whole - right, lambda total: _at_least(part - right, part, total, whole) > tail)
@@ -67,13 +66,13 @@ def exact_bounds(right: int, part: int, whole: int, level: float) -> tuple[float
 
 
 def _at_least(seen: int, part: int, total: int, whole: int) -> float:
-    """The chance of at least `seen` among the part, if there are `total` in the whole."""
+    """Return the probability of at least `seen` in the part if there are `total` in the whole."""
     first, mass = hypergeometric(whole, total, part)
     return float(mass[max(0, seen - first) :].sum())
 
 
 def _first(low: int, high: int, holds: Callable[[int], bool]) -> int:
-    """The first number from low to high for which it holds; it goes on to hold, and does at the end."""
+    """Return the first number from low to high for which a monotone condition holds."""
     while low < high:
         middle = (low + high) // 2
         low, high = (low, middle) if holds(middle) else (middle + 1, high)

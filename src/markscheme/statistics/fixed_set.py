@@ -1,8 +1,8 @@
-"""Intervals for a score on exactly these problems, when nothing is to be said about others.
+"""Intervals for a score on these exact problems.
 
-The problems are the population (AIME 2024 *is* its thirty problems) and only the model's sampling is random. The
-estimate stays the unbiased one; how far it may be off, and how that changes with the score itself, comes from the
-mixtures of `solve_rates`. A bound is where the estimate would be 2.5 % likely (a score interval), with its skewness.
+The problems are the population (AIME 2024 *is* its thirty problems), and only the model's sampling is random. The
+estimate is the unbiased one; its variance, and how that changes with the score, comes from the mixtures of
+`solve_rates`. The interval is a score interval with a correction for skewness.
 """
 
 from __future__ import annotations
@@ -19,34 +19,34 @@ from markscheme.statistics.intervals import check_level
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 
-_ROOM = 4.0  # a bound lies within this many standard errors, of the estimate or of what the mixtures make of it
-_LEAST_VARIANCE = 0.25  # of the variance expected: how far it may shrink on the way to a bound
-_MODELLED = 15.0  # problems that show noise count as much as the model; chosen by coverage and width
-ALIKE = 1.5  # problems share their populations only with those of up to so many times as many samples
+_ROOM = 4.0  # a bound is within this many standard errors of the estimate or of its expectation by the mixtures
+_LEAST_VARIANCE = 0.25  # the smallest variance at a bound, as a share of that at the centre
+_MODELLED = 15.0  # weight of the model, in problems that show noise; chosen by coverage and width
+ALIKE = 1.5  # problems are pooled with those that have at most this many times their samples
 
 
 class Spread(NamedTuple):
-    """How far the mean of unbiased estimates over fixed problems may be from the truth."""
+    """The sampling distribution of the mean of unbiased estimates over fixed problems."""
 
     estimate: float
-    centre: float  # what the mixtures expect of the truth
-    doubt: float  # the variance of that
-    variance: float  # of the estimate, at the centre; and how it changes with the truth
+    centre: float  # expectation of the truth by the mixtures
+    doubt: float  # its variance
+    variance: float  # of the estimate at the centre, and its slope in the truth
     variance_slope: float
-    third: float
+    third: float  # third central moment, and its slope
     third_slope: float
-    freedom: float  # as many degrees of freedom has a variance known as well as this one
-    unsure: float  # the standard deviation of the variance, as a share of it
+    freedom: float  # degrees of freedom of the variance
+    unsure: float  # relative standard deviation of the variance
 
     def cautious(self, deviations: float, least: float = 0.0) -> Spread:
-        """With so many standard deviations of the variance on top of it: pairs cannot tell three camps, which vary more."""
+        """Raise the variance by this many of its standard deviations: pairs of populations miss three camps, which vary more."""
         return self._replace(variance=max(self.variance * (1 + deviations * self.unsure), least))
 
     def bounds(self, level: float) -> tuple[float, float]:
-        """Low and high; the estimate always lies between."""
+        """Return low and high, which always include the estimate."""
         check_level(level)
         z = quantiles.normal((1 + level) / 2)
-        # A variance known from little counts for less: Student's quantile, by the first terms of Fisher's expansion.
+        # Student's quantile for an uncertain variance, by the first terms of Fisher's expansion.
         z += (z**3 + z) / (4 * self.freedom) + (5 * z**5 + 16 * z**3 + 3 * z) / (96 * self.freedom**2)
         low, high = self._bound(-1, z), self._bound(1, z)
         return (0.0 if self.estimate <= 0 else low), (1.0 if self.estimate >= 1 else high)
@@ -68,7 +68,7 @@ class Spread(NamedTuple):
         return float(outside)
 
     def _holds(self, truths: Floats, side: int, z: float) -> npt.NDArray[np.bool_]:
-        """Whether the estimate is likely enough at each truth, by a normal distribution or a skewed one."""
+        """True for each truth at which the estimate is likely enough, by a normal or a skewed distribution."""
         away = truths - self.centre
         variance = np.maximum(self.variance + self.variance_slope * away, _LEAST_VARIANCE * self.variance)
         error = np.sqrt(variance)
@@ -82,11 +82,11 @@ class Spread(NamedTuple):
 def spread(
     estimate: solve_rates.Estimator, k: int, n: npt.ArrayLike, c: npt.ArrayLike, most: int | None = None
 ) -> Spread:
-    """Of a metric's mean over these problems, from samples and correct ones of each.
+    """Return the distribution of a metric's mean over these problems, from n samples and c correct ones of each.
 
-    Problems with far fewer samples than others are explained by populations of their own: they may be the hard ones.
-    One with fewer than k samples counts with what the mixtures expect of the rest of its k samples.
-    `most` is how many samples of a problem the estimate uses, where it does not use all that tell about its rate.
+    Problems with far fewer samples than others get populations of their own, since they may be the hard ones. One with
+    fewer than k samples counts with its expected value by the mixtures. `most` is the number of samples of a problem
+    that the estimate uses, if not all.
     """
     samples, correct = np.asarray(n, dtype=np.int64), np.asarray(c, dtype=np.int64)
     sums = np.zeros(8)
@@ -109,9 +109,9 @@ def spread(
 
 
 def completed(estimate: solve_rates.Estimator, k: int, n: Ints, c: Ints) -> Floats:
-    """For each problem with some samples but fewer than k: what its k samples are expected to give; nan for the others.
+    """Return the expected value of each problem with some samples but fewer than k; nan for the others.
 
-    The samples that came back stay what they are, so it cannot lie beyond what the others could make of it.
+    Only the missing samples are imputed, so the value is one that they could produce.
     """
     expected = np.full(n.size, np.nan)
     for members in _strata(n):
@@ -132,7 +132,7 @@ def completed(estimate: solve_rates.Estimator, k: int, n: Ints, c: Ints) -> Floa
 
 
 def _strata(n: Ints) -> list[Ints]:
-    """Rows with about equally many samples; those with none at all go with the largest group."""
+    """Group rows with about equal numbers of samples; those without any go with the largest group."""
     groups, left = [], np.flatnonzero(n > 0)
     while left.size:
         alike = n[left] * ALIKE >= n[left].max()
@@ -147,7 +147,7 @@ def _strata(n: Ints) -> list[Ints]:
 
 
 def _sums(estimate: solve_rates.Estimator, k: int, mixture: solve_rates.RateMixture, most: int) -> Floats:
-    """What adds up over independent groups of problems, for sums over problems (not means)."""
+    """Return the moments of sums over problems, which add up over independent groups."""
     n, times, weight = mixture.n, mixture.times, mixture.weight
     values = np.zeros(n.size)
     truth, variance, third, added = (np.zeros((n.size, mixture.rates.size)) for _ in range(4))
@@ -164,12 +164,12 @@ def _sums(estimate: solve_rates.Estimator, k: int, mixture: solve_rates.RateMixt
     sums = expected @ times
     centre = float(weight @ sums)
     own = mixture.expect(truth * truth) - expected**2  # of each problem, given the mixture
-    # What the samples that did not come back would have been is as uncertain as the mixtures leave it.
+    # The variance of the imputed samples.
     own_more = (mixture.expect(added * added) - more**2) @ times
     extra = weight @ own_more + weight @ (more @ times - weight @ more @ times) ** 2
 
     def together(one: Floats, two: Floats, product: Floats) -> float:
-        """The covariance of two sums over problems: between mixtures, and within them."""
+        """Return the covariance of two sums over problems, between mixtures and within them."""
         within = (mixture.expect(product) - one * two) @ times
         return float(
             weight @ (within + (one @ times - weight @ (one @ times)) * (two @ times - weight @ (two @ times)))
@@ -190,23 +190,23 @@ def _sums(estimate: solve_rates.Estimator, k: int, mixture: solve_rates.RateMixt
 
 
 class Sampled(NamedTuple):
-    """A mean over fixed problems with what is known of its sampling variance, where there is no model of the counts."""
+    """A mean over fixed problems with its estimated sampling variance, without a model of the counts."""
 
     estimate: float
-    variance: float  # estimated without bias; nan where no problem has two samples
-    freedom: float  # degrees of freedom of that estimate (Satterthwaite)
-    samples: float  # the number of independent coin flips that would be at least as noisy at any rate
+    variance: float  # unbiased; nan if no problem has two samples
+    freedom: float  # its degrees of freedom (Satterthwaite)
+    samples: float  # the number of coin flips that would be at least as noisy at any rate
 
     def bounds(self, level: float) -> tuple[float, float]:
-        """A beta interval with as many samples as would give the observed variance.
+        """Return a beta interval with the number of samples that would give the observed variance.
 
-        Independent problems of different difficulty are never noisier than equal ones, so where the variance cannot be
-        seen (one sample each, or every sample alike) the plain binomial one is a safe stand-in.
+        Problems of different difficulty are never noisier than equal ones, so the binomial variance is safe if none can
+        be observed (one sample each, or all samples equal).
         """
         check_level(level)
         mean, size = self.estimate, self.samples
         if self.variance > 0 and 0 < mean < 1:
-            # A variance estimated from little counts for less, as in a t interval.
+            # As in a t interval, allow for an uncertain variance.
             q = (1 + level) / 2
             caution = quantiles.normal(q) / quantiles.student(q, max(1.0, self.freedom))
             size = mean * (1 - mean) / self.variance * caution**2
@@ -214,21 +214,21 @@ class Sampled(NamedTuple):
 
 
 def sampled(values: npt.ArrayLike, noise: npt.ArrayLike, n: npt.ArrayLike, modelled: float | None = None) -> Sampled:
-    """From one value, its sampling variance and its number of samples per problem; problems without a value drop out.
+    """Return the mean of one value per problem, from its sampling variance and number of samples; nan drops out.
 
-    Problems that were always right, or never, show no variance: while few show any, a `modelled` one of the mean is added
-    where it is larger. With many samples the mixtures behind it are the coarser ones, since they stand on a grid of rates.
+    Problems that are always right or never show no variance. While few problems show any, a larger `modelled` variance
+    of the mean is blended in. With many samples it matters less, since the mixtures use a grid of rates.
     """
     y, v, size = (np.asarray(part, dtype=float) for part in (values, noise, n))
     kept = ~np.isnan(y)
     y, v, size = y[kept], v[kept], size[kept]
     total = float(v.sum())
     squares = float(np.sum(v**2 / np.maximum(size - 1, 1)))
-    # Below 1e-12 a variance is what rounding leaves of none.
+    # Below 1e-12 a variance is rounding error.
     seen = (total / y.size**2 if total > 1e-12 else 0.0) if math.isfinite(total) else math.nan
     freedom = total**2 / squares if math.isfinite(total) and squares > 0 else math.inf
     if modelled is not None:
-        showing = total**2 / float(np.sum(v**2)) if seen else 0.0  # problems, as many as there are if all show the same
+        showing = total**2 / float(np.sum(v**2)) if seen else 0.0  # effective number of problems that show noise
         seen += _MODELLED / (showing + _MODELLED) * max(0.0, modelled - seen)
         freedom = math.inf
     return Sampled(float(y.mean()), seen, freedom, y.size**2 / float(np.sum(1 / size)))

@@ -1,4 +1,4 @@
-"""A limit decided by an interval: pass, fail or inconclusive; what would decide it, and the smallest loss it would catch."""
+"""Deciding a limit by an interval: pass, fail or inconclusive; its power, and what would decide it."""
 
 from __future__ import annotations
 
@@ -13,43 +13,39 @@ from markscheme.statistics import quantiles
 from markscheme.statistics.counts import Counts
 from markscheme.statistics.intervals import Interval, Population
 from markscheme.statistics.metrics import metric, per_problem
-from markscheme.statistics.planning import assumed_between, difference_between, from_pilot
+from markscheme.statistics.variances import assumed_between, difference_between, from_pilot
 
 Decision = Literal["pass", "fail", "inconclusive"]
 POWER = 0.8
 
 
 class RunToRun(msgspec.Struct, frozen=True):
-    """How much repeated runs of one model differ beyond the luck of their samples."""
+    """The variance between repeated runs of one model beyond sampling noise."""
 
-    variance: float = 0.0  # of one run's score, beyond sampling
+    variance: float = 0.0  # of one run's score
     runs: int = 0
 
     def away(self, times: int, level: float) -> float:
-        """The distance that this adds to an interval of one score, or of the difference of two."""
+        """Return what this adds to the half-width for one score, or for the difference of two."""
         if not self.variance:
             return 0.0
         return quantiles.student((1 + level) / 2, max(1, self.runs - 1)) * math.sqrt(times * self.variance)
 
 
 def run_to_run(name: str, runs: Sequence[Counts]) -> RunToRun:
-    """From runs of the same model and settings (A/A): the variance of their scores, less what sampling explains.
-
-    Only problems that all of them have are compared, since other problems would be another reason to differ.
-    """
+    """Estimate it from runs with the same model and settings (A/A), on the problems that all of them have."""
     keys = [key for key in runs[0].keys if all(key in counts.keys for counts in runs[1:])]
     values = np.array([per_problem(name, counts.select(keys)) for counts in runs])
     values = values[:, ~np.isnan(values).any(axis=0)]
     if len(runs) < 2 or not values.size:
         return RunToRun(0.0, len(runs))
     seen = float(values.mean(axis=1).var(ddof=1))
-    # What luck of sampling alone gives: each problem's own variance over the runs.
-    luck = float(values.var(axis=0, ddof=1).mean()) / values.shape[1]
-    return RunToRun(max(0.0, seen - luck), len(runs))
+    sampling = float(values.var(axis=0, ddof=1).mean()) / values.shape[1]
+    return RunToRun(max(0.0, seen - sampling), len(runs))
 
 
 def widened(found: Interval, noise: RunToRun, times: int, scale: tuple[float, float]) -> Interval:
-    """An interval with the variance from run to run in it."""
+    """Widen an interval by the variance between runs."""
     extra = noise.away(times, found.level)
     low = max(scale[0], found.estimate - math.hypot(found.estimate - found.low, extra))
     high = min(scale[1], found.estimate + math.hypot(found.high - found.estimate, extra))
@@ -57,13 +53,13 @@ def widened(found: Interval, noise: RunToRun, times: int, scale: tuple[float, fl
 
 
 def decide(found: Interval, limit: float, *, at_least: bool) -> Decision:
-    """Whether a figure is shown to keep a limit, shown to break it, or neither."""
+    """Return pass if the interval is within the limit, fail if it is beyond it, else inconclusive."""
     kept, broken = (found.low >= limit, found.high < limit) if at_least else (found.high <= limit, found.low > limit)
     return "pass" if kept else "fail" if broken else "inconclusive"
 
 
 def caught(found: Interval, limit: float, *, at_least: bool) -> float:
-    """The value beyond the limit from which on the gate fails with 80 % power, if the interval stays as wide."""
+    """Return the value beyond the limit at which the gate fails with 80 % power, at the current width."""
     side = found.high - found.estimate if at_least else found.estimate - found.low
     error = side / quantiles.normal((1 + found.level) / 2)
     away = (quantiles.normal((1 + found.level) / 2) + quantiles.normal(POWER)) * error
@@ -71,7 +67,7 @@ def caught(found: Interval, limit: float, *, at_least: bool) -> float:
 
 
 class Needed(msgspec.Struct, frozen=True):
-    """What would decide a limit if the estimate stays where it is: samples per problem, or else problems."""
+    """Samples per problem, or else problems, that would decide a limit if the estimate does not change."""
 
     samples: int | None = None
     problems: int | None = None
@@ -85,7 +81,7 @@ def needed(
     population: Population,
     noise: RunToRun,
 ) -> Needed:
-    """For one run, or for the difference of two."""
+    """Return what would decide a limit for one run, or for the difference of two."""
     z = quantiles.normal((1 + found.level) / 2)
     problems, now = len(runs[0].keys), max(1, round(float(np.mean([counts.n.mean() for counts in runs]))))
     allowed = ((found.estimate - limit) / z) ** 2 - len(runs) * noise.variance

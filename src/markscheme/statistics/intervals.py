@@ -1,10 +1,9 @@
-"""Intervals for a mean over problems, with the problem as the cluster.
+"""Intervals for a mean over problems, with the problem as the sampling unit.
 
-The problems are taken as a sample from a population of such problems and the samples as draws of the model; the
-interval covers the mean over that population. It is the Bayesian bootstrap over problems with one more imagined
-problem that sits at the ends of the scale, so 30 of 30 correct has an interval of some width, and for one sample per
-problem it becomes a beta interval between Jeffreys' and Clopper and Pearson's. Chosen by measured coverage; see
-docs/statistics.md.
+The problems are a sample from a population of similar problems, and the interval covers the population mean. It is the
+Bayesian bootstrap over problems with one imagined problem at the ends of the scale, so that 30 of 30 correct still has
+an interval with some width. With one sample per problem it is a beta interval between Jeffreys' and Clopper-Pearson.
+Chosen by measured coverage; see docs/statistics.md.
 """
 
 from __future__ import annotations
@@ -22,41 +21,41 @@ from markscheme.statistics import weighted_mean
 from markscheme.statistics.clusters import cluster_bounds
 
 Floats = npt.NDArray[np.float64]
-# What a score is about: problems like these, of which these were drawn; these problems and no others; or the
-# benchmark of which these are a part drawn at random, asked as these were.
+# What a score is about: similar problems, of which these are a sample; these exact problems; or the benchmark of which
+# these are a random part.
 Population = Literal["problems drawn", "these problems", "the whole benchmark"]
 
-# The imagined problem: three quarters of it lie at the end that the bound guards against, one quarter at the other.
-# With all of it there and one sample a problem the interval would be Clopper and Pearson's (never below 95 %, often
-# 98 %); half and half, Jeffreys' (down to 88 %). At three quarters coverage is at least 92.7 % for every rate and
-# every number of problems.
+# The imagined problem: three quarters of it are at the end that the bound guards against, one quarter at the other.
+# With all of it there and one sample per problem the interval would be Clopper-Pearson (never below 95 %, often 98 %);
+# half and half, Jeffreys' (down to 88 %). With three quarters, coverage is at least 92.7 % for every rate and every
+# number of problems.
 _FAR, _NEAR = 0.75, 0.25
-# How much of the three quarters is given up where the problems visibly differ from one another by more than chance and
-# do not fall into two camps: then those that were seen tell what the unseen ones may be like.
+# The part of the three quarters that is dropped if problems clearly differ beyond chance without forming two camps: the
+# observed problems then show what others may be like.
 _GIVEN_UP = 0.4
 
 
 class Interval(msgspec.Struct, frozen=True, kw_only=True):
-    """An estimate over problems and the range that covers the population mean with probability `level`."""
+    """An estimate over problems and its interval with coverage `level`."""
 
     estimate: float
     low: float
     high: float
     level: float
     method: str
-    problems: int  # problems that have all the samples it needs
-    # Problems that have fewer; they count with what these let one expect, and without any not at all.
+    problems: int  # problems with all the samples it needs
+    # Problems with fewer samples. Their value is estimated from these; a problem without any is left out.
     undefined: int = 0
-    # What the estimate over all problems would be if every missing response were wrong; and if it were right.
+    # The estimate over all problems if every missing response is wrong, and if every one is right.
     if_wrong: float | None = None
     if_right: float | None = None
-    # The lower bound in the first case and the upper one in the second: they hold whatever the missing ones were.
+    # The lower bound in the first case and the upper one in the second: they hold whatever the missing responses are.
     lowest: float | None = None
     highest: float | None = None
 
     @property
     def half_width(self) -> float:
-        """Half of high - low: the number behind the ± (the interval need not be symmetric)."""
+        """Half of high - low; the interval need not be symmetric."""
         return (self.high - self.low) / 2
 
 
@@ -67,12 +66,10 @@ def mean_interval(
     times: npt.ArrayLike | None = None,
     clusters: Sequence[str] = (),
 ) -> Interval:
-    """The mean of one value in [0, 1] per problem, with its interval; nan marks a problem without a value.
+    """Return the mean of one value in [0, 1] per problem with its interval; nan marks a problem without a value.
 
-    `noise` is, where it is known, the variance that sampling alone puts into each problem's value. It only ever makes
-    the interval tighter: without it, alike values may be luck. `times` is how many problems there are of each value
-    (and its noise), for those who have millions and need not write them all out. `clusters` is a label per problem,
-    where problems come in families.
+    `noise` is the sampling variance of each value, if known; it only ever makes the interval narrower. `times` is the
+    number of problems with each value, to avoid repeating millions of them. `clusters` is a label per problem.
     """
     check_level(level)
     everything = np.asarray(values, dtype=float).ravel()
@@ -101,7 +98,7 @@ def mean_interval(
 
 
 def _bounds(values: Floats, noise: Floats | None, level: float, times: Floats) -> tuple[float, float]:
-    """Low and high for independent problems: the Bayesian bootstrap with the imagined one."""
+    """Return low and high for independent problems: the Bayesian bootstrap with the imagined one."""
     count, mean, tail = int(times.sum()), _mean(values, times), (1 - level) / 2
     spread = _mean((values - mean) ** 2, times)
     # 1 for two camps at 0 and 1, 0 for problems that are all alike.
@@ -109,8 +106,8 @@ def _bounds(values: Floats, noise: Floats | None, level: float, times: Floats) -
     far_part = _FAR - _GIVEN_UP * (1 - camps) * _evident(spread, _typical(noise, times), count)
     distinct, places = np.unique(values, return_inverse=True)
     repeated = np.bincount(places, weights=times).astype(float)
-    # The near quarter goes no further than what was seen: at the end of the scale it would pull a bound towards the
-    # other one, by more than problems differ that are all alike.
+    # The near quarter is at the extreme observed value: at the end of the scale it would pull a bound inwards by more than
+    # nearly equal problems differ.
     least, most = distinct[0], distinct[-1]
     low, high = (
         weighted_mean.quantile(q, np.append(distinct, [far, near]), np.append(repeated, [far_part, _NEAR]))
@@ -125,7 +122,7 @@ def _mean(values: Floats, times: Floats) -> float:
 
 
 def _typical(noise: Floats | None, times: Floats) -> float:
-    """The mean noise where it is known for most problems, else infinite."""
+    """Return the mean noise if it is known for most problems, else infinity."""
     if noise is None:
         return math.inf
     known = np.isfinite(noise)
@@ -133,10 +130,10 @@ def _typical(noise: Floats | None, times: Floats) -> float:
 
 
 def _evident(spread: float, by_chance: float, count: int) -> float:
-    """From 0 (alike, as far as one can see) to 1 (surely different): how much problems differ beyond sampling noise.
+    """Return the evidence that problems differ beyond sampling noise, from 0 to 1.
 
-    Of problems that are all alike, the ratio of observed to expected variance has a standard deviation of about
-    sqrt(2 / (count - 1)) around 1; two of these are not yet evidence, four are.
+    For equal problems, the ratio of observed to expected variance is 1 with a standard deviation of about
+    sqrt(2 / (count - 1)); two of these are no evidence, four are full evidence.
     """
     if count < 2 or spread == 0 or not math.isfinite(by_chance):
         return 0.0
@@ -147,15 +144,15 @@ def _evident(spread: float, by_chance: float, count: int) -> float:
 
 
 def check_level(level: float) -> None:
-    """Refuse a confidence level outside (0, 1), such as 95 for 95 %."""
+    """Raise `UsageError` for a confidence level outside (0, 1), such as 95 for 95 %."""
     if not 0 < level < 1:
-        raise UsageError(f"the confidence level is a share such as 0.95, not {level}")
+        raise UsageError(f"the confidence level must be a share such as 0.95, not {level}")
 
 
 def weighted_sum(parts: Iterable[tuple[float, float, float, float]]) -> tuple[float, float, float]:
-    """The sum of independent estimates, each with its weight, value, low and high; put together distance by distance.
+    """Return the sum of independent estimates, given as weight, value, low and high, by MOVER.
 
-    That (MOVER) keeps each one's asymmetry; for symmetric intervals it is the usual root of the sum of squared errors.
+    That keeps asymmetry; for symmetric intervals it is the root of the sum of squared errors.
     """
     rows = [(weight * value, *sorted((weight * low, weight * high))) for weight, value, low, high in parts]
     total = math.fsum(value for value, _, _ in rows)
@@ -164,11 +161,11 @@ def weighted_sum(parts: Iterable[tuple[float, float, float, float]]) -> tuple[fl
 
 
 def macro(parts: Sequence[Interval]) -> Interval:
-    """The mean of the scores of several benchmarks, each weighing the same; undefined where one is."""
+    """Return the unweighted mean of the scores of several benchmarks; undefined if one of them is."""
     if not parts:
         raise UsageError("an average needs at least one score")
     if len({part.level for part in parts}) > 1:
-        raise UsageError("only intervals of one level can be averaged")
+        raise UsageError("intervals of different levels cannot be averaged")
     mean, low, high = math.nan, 0.0, 1.0
     if all(part.problems for part in parts):
         mean, low, high = weighted_sum((1 / len(parts), part.estimate, part.low, part.high) for part in parts)

@@ -1,9 +1,9 @@
-"""Comparing while asking: is B better than A on these problems, and may one stop? Honest however often one looks.
+"""Sequential comparison: is B better than A on these problems, and may sampling stop? Valid at every look.
 
-Samples are added to every problem alike, so the difference d with its variance V is a Brownian motion in information 1/V,
-whether both models are asked on or only B. The evidence is the likelihood ratio of a gain of `margin` against none (Wald's
-sequential test): at most one run in twenty of a model that is not better ever reaches 20. Looks are a few samples apart,
-so the ratio jumps over its bound; the bound is lowered by that jump's mean (Siegmund), which the simulation confirms.
+Every problem gets the same number of samples, so the difference d with variance V is a Brownian motion in information
+1/V, whether both models are sampled or only B. The evidence is the likelihood ratio of a gain of `margin` against none
+(Wald's sequential test): if B is not better, it reaches 20 in at most one run in twenty. Looks are some samples apart,
+so the ratio overshoots its bound; the bound is lowered by the mean overshoot (Siegmund), which simulation confirms.
 """
 
 from __future__ import annotations
@@ -23,30 +23,29 @@ from markscheme.statistics.fixed_set import Sampled, Spread
 from markscheme.statistics.intervals import Interval
 from markscheme.statistics.metrics import metric
 
-ERROR = 0.05  # of calling B better when it is not, whatever one looked at; the same on the other side of the interval
-MISSED = 0.2  # of giving up though B is better by the margin: the power of a usual plan is the rest
+ERROR = 0.05  # of calling B better when it is not, over all looks; the same for the other end of the interval
+MISSED = 0.2  # of stopping for futility though B is better by the margin
 FIRST, GROWTH = 2, 1 / 8
-_JUMP = 0.583  # standard deviations of a step by which a sum of normal steps goes beyond a bound, on average
-_TRUSTED = 0.7  # of that, where an error would be to call B better: variances are estimated too
-_FLIPS = 2.0  # imagined; with none, 4.8 to 6 % of runs of two camps of problems were called better by mistake
+_JUMP = 0.583  # mean overshoot of a sum of normal steps, in standard deviations of a step
+_TRUSTED = 0.7  # part of the overshoot used for calling B better, since variances are estimated too
+_FLIPS = 2.0  # imagined coin flips; without them, 4.8 to 6 % of runs with two camps of problems were false alarms
 
 Outcome = Literal["better", "not better by the margin", "open"]
 
 
 class Looked(msgspec.Struct, frozen=True, kw_only=True):
-    """What is known after some looks."""
+    """The state after some looks."""
 
-    # B minus A on exactly these problems. Each end is wrong in at most 5 % of runs, whenever one stops.
-    difference: Interval
+    difference: Interval  # B minus A on these exact problems; each end is wrong in at most 5 % of runs, at any stop
     margin: float  # the smallest gain that matters, as a share
-    evidence: float  # how much likelier a gain of the margin makes what was seen than no gain
-    outcome: Outcome  # `better` exactly where the interval lies above zero
+    evidence: float  # likelihood ratio of a gain of the margin against no gain
+    outcome: Outcome  # `better` exactly if the interval is above zero
     looks: int
-    samples: int  # of each problem, at the last look
+    samples: int  # per problem, at the last look
 
 
 def schedule(first: int, most: int) -> list[int]:
-    """Samples per problem at each look."""
+    """Return the samples per problem at each look."""
     looks = [first]
     while (samples := next_look(looks[-1], most)) > looks[-1]:
         looks.append(samples)
@@ -54,14 +53,14 @@ def schedule(first: int, most: int) -> list[int]:
 
 
 def next_look(samples: int, most: int) -> int:
-    """Samples per problem at the look after this one; as many as there are where no more are allowed."""
+    """Return the samples per problem at the next look; the same number if no more are allowed."""
     return max(samples, min(most, samples + max(1, round(samples * GROWTH))))
 
 
 def look(a: Counts, b: Counts, margin: float, first: int = FIRST, both: bool = False) -> Looked:
-    """Whether B is better than A. `both` says that A was asked on with B; else it is a run that was there before."""
+    """Decide whether B is better than A. With `both`, A is sampled along with B; else it is a finished run."""
     if not 0 < margin < 1:
-        raise UsageError(f"a margin is a share between 0 and 1 (points / 100), not {margin}")
+        raise UsageError(f"a margin must be a share between 0 and 1 (points / 100), not {margin}")
     one, two = shared("accuracy", [a, b])
     difference = difference_of("accuracy", one, two, "these problems")
     assert isinstance(difference, FixedDifference)
@@ -70,16 +69,16 @@ def look(a: Counts, b: Counts, margin: float, first: int = FIRST, both: bool = F
     grown = looks[-1] / looks[-2] if len(looks) > 1 else 1.0
 
     def information(side: int) -> tuple[float, float]:
-        """1/V on one side of the difference, and the mean jump over a bound since the last look."""
+        """Return 1/V on one side of the difference, and the mean overshoot since the last look."""
         if both:
             fixed, growing = 0.0, _unbiased(one) + _unbiased(two)
-        else:  # what makes the difference low is a high A and a low B
+        else:  # a high A and a low B make the difference low
             fixed, growing = _of_interval(difference.a, 1 - side), _of_interval(difference.b, side)
         now = 1 / (fixed + growing)
         return now, _JUMP * margin * math.sqrt(max(0.0, now - 1 / (fixed + growing * grown)))
 
     def reach(side: int) -> float:
-        """How far the end of the interval is from d: where the ratio of a shift by the margin would reach its bound."""
+        """Return the distance from d at which the likelihood ratio of a shift by the margin reaches its bound."""
         known, jump = information(side)
         return (math.log(1 / ERROR) - _TRUSTED * jump) / (margin * known) + margin / 2
 
@@ -105,11 +104,11 @@ def look(a: Counts, b: Counts, margin: float, first: int = FIRST, both: bool = F
 
 
 def _unbiased(counts: Counts) -> float:
-    """The sampling variance of the accuracy on these problems, estimated without bias, and a little more.
+    """Return the unbiased sampling variance of the accuracy on these problems, plus that of two coin flips.
 
-    Answers that all agree show no noise, so the variance of two coin flips among all samples is added. A problem with one
-    sample is taken to be as noisy as the others. Where both models are asked, the errors of the two estimates cancel; with
-    one of them it would call a model better too early near 100 % (6.8 %).
+    Answers that all agree show no noise, hence the coin flips. A problem with one sample is assumed to be as noisy as
+    the others. With two sampled models the errors of the estimates cancel; with one, there would be too many false
+    alarms near 100 % (6.8 %).
     """
     units, noise = counts.independent, metric("accuracy").noise(counts)
     shown = np.isfinite(noise)
@@ -119,6 +118,6 @@ def _unbiased(counts: Counts) -> float:
 
 
 def _of_interval(part: Sampled | Spread, side: int) -> float:
-    """The variance that one side of an interval tells: more than the unbiased one where little is known."""
+    """Return the variance implied by one side of an interval, which is larger than the unbiased one for few samples."""
     distance = abs(part.bounds(0.95)[side] - part.estimate)
     return max((distance / quantiles.normal(0.975)) ** 2, 1e-12)

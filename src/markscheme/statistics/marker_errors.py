@@ -1,17 +1,15 @@
-"""How wrong the marker is, from marks that people judged, and scores corrected for it.
+"""The marker's error rates from marks that people judged, and scores corrected for them.
 
-Marks fall into strata (what the marker said; whether protocols agree …) and people judge a random sample of each. The
-corrected score is what people would have found, with the uncertainty of problems, of sampling and of the few judgements
-in one interval. Stratified rather than prediction-powered: with few labels and rare errors the normal interval of the
-latter covers far less than it says (see docs/statistics.md).
+Marks are in strata (the verdict; whether protocols agree …) and people judge a random sample of each. The interval of
+the corrected score includes the uncertainty of problems, samples and labels. It is stratified rather than
+prediction-powered, since the normal interval of the latter under-covers with few labels and rare errors (see
+docs/statistics.md).
 
-pass@k depends on how errors fall together, which a few labels cannot tell. Samples of a problem are drawn alike, so what
-the same rates of error can do to it has bounds: least is gained and most is lost if the errors of a problem come all
-together; most is gained (by Jensen's inequality) if they fall on problems as by chance, and then little is lost. The
-corrected interval holds for either. For k = 1 both are the same.
+pass@k depends on how errors are spread over problems, which a few labels do not show. The gain is smallest and the loss
+largest if the errors of a problem all come together; the gain is largest (Jensen) if they are spread at random. The
+corrected interval holds for both. For k = 1 they are equal.
 
-People are unsure where marks are doubtful, not at random. So nothing is assumed of what they left open: the interval reaches
-from all of it lowering the score to all of it raising it.
+People are unsure about doubtful marks, not at random. Nothing is assumed about these: the interval covers both extremes.
 """
 
 from __future__ import annotations
@@ -30,11 +28,11 @@ from markscheme.statistics.estimators import pass_at_k
 from markscheme.statistics.intervals import Interval, check_level, weighted_sum
 
 Floats = npt.NDArray[np.float64]
-_WIDEST = 1.5  # the most by which the spread of problems is taken to be larger than the marks show
+_WIDEST = 1.5  # the largest factor by which the true spread of problems may exceed that of the marks
 
 
 class Shift(NamedTuple):
-    """What errors do to a score: from `low` to `high` as they fall together or apart, and how far beyond labels allow."""
+    """The change of a score by errors, from `low` (together) to `high` (spread out), and the uncertainty beyond each."""
 
     low: float
     below: float
@@ -44,30 +42,30 @@ class Shift(NamedTuple):
 
 @dataclass(frozen=True)
 class JudgedMarks:
-    """The marks of a run, a row each, and what people said about a random sample of every stratum."""
+    """The marks of a run, a row each, and the labels of a random sample of every stratum."""
 
-    problem: npt.NDArray[np.int64]  # a number each
+    problem: npt.NDArray[np.int64]
     stratum: npt.NDArray[np.int64]
     correct: npt.NDArray[np.bool_]  # what the marker said
     judged: npt.NDArray[np.bool_]
     overturned: npt.NDArray[np.bool_]  # judged, and people disagree with the marker
-    # Shown to people who could not say, or did not: right or wrong, for all that is known.
+    # Shown to people who were unsure or gave no label.
     unsure: npt.NDArray[np.bool_] | None = None
 
     def __post_init__(self) -> None:
         if not self.problem.size:
-            raise UsageError("without marks there is nothing to correct")
+            raise UsageError("there are no marks to correct")
         if (self.overturned & ~self.judged).any():
-            raise UsageError("only a mark that was judged can be overturned")
+            raise UsageError("a mark that was not judged cannot be overturned")
 
     def settled(self, correct: bool, others: bool) -> JudgedMarks:
-        """The marks if people had overturned all they were unsure about of those marked correct, and of the others."""
+        """Return the marks with every unsure one overturned or confirmed, for `correct` marks and for the others."""
         unsure = np.zeros(self.judged.shape, bool) if self.unsure is None else self.unsure
         turned = unsure & np.where(self.correct, correct, others)
         return replace(self, judged=self.judged | unsure, overturned=self.overturned | turned, unsure=None)
 
     def shift(self, k: int, level: float) -> Shift:
-        """What the marker's errors do to accuracy (k = 1) or pass@k, at a level of confidence."""
+        """Return the change of accuracy (k = 1) or pass@k by marker errors."""
         if self.unsure is None or not self.unsure.any():
             return self._shift(k, level)
         least, most = (self.settled(turned, not turned)._shift(k, level) for turned in (True, False))
@@ -80,7 +78,7 @@ class JudgedMarks:
         defined = n >= k
         share = np.where(defined, solved, 0.0) / max(1, defined.sum())
         rest = np.where(defined, 1 - solved, 0.0) / max(1, defined.sum())
-        # Each mark weighs what its problem has to lose or to gain, in equal parts.
+        # The weight of a mark is what its problem can lose or gain, in equal parts.
         marks = np.where(self.correct, share[self.problem] / np.maximum(c, 1)[self.problem], 0.0)
         others = np.where(self.correct, 0.0, rest[self.problem] / np.maximum(n - c, 1)[self.problem])
         lost, lost_low, lost_high = self._rate(marks, level)
@@ -94,7 +92,7 @@ class JudgedMarks:
         return Shift(low, below, high, highest - high)
 
     def rate(self, correct: bool, level: float) -> Interval:
-        """Of the marks that say so, the share that people overturn."""
+        """Return the share of marks with this verdict that people overturn."""
         chosen = self.correct == correct
         rate, low, high = math.nan, 0.0, 1.0
         if chosen.any():
@@ -107,7 +105,7 @@ class JudgedMarks:
         )
 
     def _rate(self, weights: Floats, level: float) -> tuple[float, float, float]:
-        """The weighted share of errors over all marks, low and high; strata are put together distance by distance."""
+        """Return the weighted share of errors over all marks, low and high; strata are combined by MOVER."""
         cells = 2 * self.stratum + self.correct
         return weighted_sum(
             (float(weights[cells == cell].sum()), *self._cell(weights, cells == cell, level))
@@ -115,7 +113,7 @@ class JudgedMarks:
         )
 
     def _cell(self, weights: Floats, cell: npt.NDArray[np.bool_], level: float) -> tuple[float, float, float]:
-        """One stratum's share of errors: anything where nobody judged, certain where all were."""
+        """Return one stratum's share of errors, low and high."""
         inside = cell & (weights > 0)
         judged = weights[inside & self.judged]
         marks = int(inside.sum())
@@ -124,18 +122,17 @@ class JudgedMarks:
         rate = min(1.0, float(weights[inside & self.overturned].sum() / judged.sum()))
         if judged.size == marks:
             return rate, rate, rate
-        # As many marks of equal weight as are worth these. Judging a good part of a stratum leaves less unknown: as if so
-        # many more had been judged of an endless one.
+        # The effective number of marks, with a finite population correction.
         worth = float(judged.sum() ** 2 / (judged**2).sum())
         size = worth * (marks - 1) / (marks - judged.size)
-        # Jeffreys': what it lacks at some rates, the other parts of the sum smooth out (measured, docs/statistics.md).
+        # Jeffreys' interval: the other parts of the sum make up for its coverage (measured, docs/statistics.md).
         return rate, *quantiles.share_bounds(rate, size, level, far=0.5)
 
     def spread(self) -> float:
-        """How much more the problems differ than their marks show, as a factor of the width.
+        """Return the factor by which problems differ more than their marks show.
 
-        A marker that is generous on hard problems makes them look alike. What the labels changed in the variance is
-        taken for the share of it that is judged.
+        A marker that is generous on hard problems makes them look alike. The change of the variance by the labels is
+        scaled up from the judged share.
         """
         n = np.maximum(np.bincount(self.problem), 1)
         marked, known = (
@@ -149,7 +146,7 @@ class JudgedMarks:
 
 
 def corrected(marked: Interval, shift: Shift, first: Shift | None = None, spread: float = 1.0) -> Interval:
-    """A score as people would have found it; of a difference, `first` is what is taken away. Its value is the middle."""
+    """Correct a score; for a difference, `first` is the shift of the score subtracted. The value is the middle."""
     low, below, high, above = shift
     floor = 0.0
     if first is not None:

@@ -1,4 +1,4 @@
-"""What a metric is: a value per problem from its samples, and how far luck alone may have moved each value."""
+"""Metrics: a value per problem from its samples, and the sampling noise of each value."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from markscheme.statistics.fixed_set import ALIKE, Sampled, Spread, completed, s
 from markscheme.statistics.solve_rates import Estimator
 
 Floats = npt.NDArray[np.float64]
-_SHOWING = 5  # samples that show a problem's noise well enough, whatever the others have
+_SHOWING = 5  # samples that are enough to show a problem's noise
 
 
 class Metric:
-    """A metric for one k. A new one overrides `values` and `noise`; the intervals and comparisons follow from these."""
+    """A metric for one k. A new one overrides `values` and `noise`; intervals and comparisons follow from these."""
 
-    # Beyond counts: which answers are equal, or the score column named `field`.
+    # What it needs: counts, classes of equal answers, or the score column `field`.
     needs: Literal["counts", "answers", "scores"] = "counts"
     field = ""
 
@@ -30,31 +30,31 @@ class Metric:
         self.k = k
 
     def values(self, counts: Counts) -> Floats:
-        """The unbiased estimate for each problem, nan where fewer than k samples came back."""
+        """Return the unbiased estimate for each problem, nan with fewer than k samples."""
         raise NotImplementedError
 
     def noise(self, counts: Counts) -> Floats:
-        """The variance of each problem's estimate from sampling alone, infinite where it cannot be told."""
+        """Return the sampling variance of each problem's estimate, infinite if unknown."""
         raise NotImplementedError
 
     def drawn_error(self, counts: Counts) -> float:  # noqa: ARG002 - for metrics whose values are drawn
-        """The standard error of random draws behind the mean; 0 where it is exact."""
+        """Return the Monte Carlo standard error of the mean; 0 if it is exact."""
         return 0.0
 
     def filled_in(self, counts: Counts, right: bool) -> Counts:
-        """The counts if every missing sample were wrong, or right."""
+        """Return the counts if every missing sample were wrong, or right."""
         return counts.filled_in(right, self.k)
 
     def extremes(self, counts: Counts) -> tuple[Floats, Floats]:
-        """Each problem's value if every missing sample were wrong, and if right; the value itself lies between."""
+        """Return each problem's value if every missing sample were wrong, and if right."""
         values = self.values(counts)
         wrong, right = (self.values(self.filled_in(counts, if_right)) for if_right in (False, True))
         return np.fmin(np.nan_to_num(wrong, nan=0.0), values), np.fmax(np.nan_to_num(right, nan=1.0), values)
 
     def expected(self, counts: Counts) -> Floats:
-        """The values, and for problems with too few samples what these let one expect; nan without any sample.
+        """Return the values, imputed for problems with too few samples; nan without any.
 
-        Their mean is the headline. What is expected lies between the extremes, so the headline does too.
+        Their mean is the headline figure. Imputed values are within the extremes, so the headline is too.
         """
         values = self.values(counts)
         short = np.isnan(values) & (counts.n > 0)
@@ -63,25 +63,25 @@ class Metric:
         return np.where(short, np.clip(self._expected(counts), *self.extremes(counts)), values)
 
     def _expected(self, counts: Counts) -> Floats:
-        """For problems with fewer than k samples, before it is held between the extremes."""
+        """Return imputed values for problems with fewer than k samples, before clipping to the extremes."""
         raise NotImplementedError
 
     def doubt(self, short: Counts, level: float) -> tuple[float, float]:  # noqa: ARG002 - for metrics with a model
-        """How low and high the mean over problems with fewer than k samples may be."""
+        """Return low and high of the mean over problems with fewer than k samples."""
         low, high = self.extremes(short)
         return float(low.mean()), float(high.mean())
 
     def on_these(self, counts: Counts) -> Sampled | Spread:
-        """The mean over exactly these problems, and how far off sampling may have put it."""
-        # A value that takes k of n samples is at most as uncertain as n/k independent ones (Hoeffding).
+        """Return the mean over these exact problems with its sampling distribution."""
+        # A value from k of n samples is at most as uncertain as n/k independent ones (Hoeffding).
         noise = np.full(counts.n.size, np.inf) if counts.requests else self.noise(counts)
         return sampled(self.expected(counts), noise, np.maximum(counts.independent, 1) / self.k)
 
 
 class CountMetric(Metric):
-    """A metric of the number of samples and of correct ones.
+    """A metric of the numbers of samples and correct samples.
 
-    `every` says of pass@k and pass^k which it is: these have an estimate where problems were asked by need, in rounds.
+    `every` is False for pass@k and True for pass^k, which also have estimates for adaptive rounds and for requests.
     """
 
     def __init__(self, k: int, estimate: Estimator, every: bool | None = None) -> None:
@@ -89,10 +89,7 @@ class CountMetric(Metric):
         self.estimate, self._every = estimate, every
 
     def values(self, counts: Counts) -> Floats:
-        """See `Metric`; of rounds, free of the bias of having been asked by need; of requests with several, k of k of them.
-
-        With fewer requests than k it is about samples as they were asked.
-        """
+        """See `Metric`. Rounds are corrected for adaptive sampling; requests count as units, if there are at least k."""
         if self.k > 1 and self._every is not None and counts.requests and counts.independent.max() >= self.k:
             return batches.pass_rates(counts.batches(), self.k, self._every)
         if not counts.rounds:
@@ -104,7 +101,7 @@ class CountMetric(Metric):
         return sequential.pass_rates(counts.rounds, self.k, every=self._every)
 
     def noise(self, counts: Counts) -> Floats:
-        """By leaving out one sample at a time; for accuracy this is p(1-p)/(n-1) exactly."""
+        """Return the jackknife variance over samples; for accuracy this is p(1-p)/(n-1) exactly."""
         if counts.rounds:
             return sequential.noise(counts.rounds) if self.k == 1 else np.full(len(counts.keys), np.inf)
         if counts.requests:
@@ -117,10 +114,9 @@ class CountMetric(Metric):
         return np.where(fewer < self.k, np.inf, variance)
 
     def _expected(self, counts: Counts) -> Floats:
-        """See `Metric`; too few samples still tell how often a problem is solved."""
         if counts.rounds:
             return np.full(len(counts.keys), np.nan)
-        plain = self.estimate(counts.n, counts.c, self.k)  # enough samples, of too few requests
+        plain = self.estimate(counts.n, counts.c, self.k)  # enough samples, but too few requests
         return np.where(np.isnan(plain), completed(self.estimate, self.k, counts.n, counts.c), plain)
 
     def doubt(self, short: Counts, level: float) -> tuple[float, float]:
@@ -128,11 +124,7 @@ class CountMetric(Metric):
         return self.on_these(short).bounds(level)
 
     def on_these(self, counts: Counts) -> Sampled | Spread:
-        """See `Metric`.
-
-        Over rounds, pass@k is about as certain as from the samples it uses; what the rates are is told by all samples,
-        however they were chosen.
-        """
+        """See `Metric`. Over rounds, the rates are modelled from all samples, the variance from those pass@k uses."""
         if counts.rounds and self.k == 1:
             return sequential.on_these(counts.rounds)
         if counts.rounds:
@@ -146,11 +138,11 @@ class CountMetric(Metric):
             modelled = modelled._replace(estimate=float(np.nanmean(expected)))
         if self._every is None or units.min() < 2 * self.k or (counts.requests and self.k > 1):
             return modelled.cautious(1.0)
-        # Not where hard problems may have far fewer samples: two that agree show no noise, and it is the hard ones' (78 %).
+        # Not if hard problems may have far fewer samples: two equal samples show no noise (coverage was 78 %).
         if self.k == 1 and (units.max() <= ALIKE * units.min() or units.min() >= _SHOWING or counts.requests):
             return sampled(self.values(counts), self.noise(counts), units, modelled.variance)
-        # With 2k samples the variance has an unbiased estimate, noisy but free of the mixtures: k hits and k more are
-        # independent. Three camps, which are no pair of populations, vary more than these say.
+        # With 2k samples the variance has an unbiased estimate without the mixtures: k samples and k more are independent.
+        # It guards against three camps, which no pair of populations describes.
         once, twice = (self.estimate(counts.n, counts.c, k) for k in (self.k, 2 * self.k))
         hit, both = (once, twice) if self._every else (1 - once, 1 - twice)
         return modelled.cautious(0.5, least=float(np.sum(hit**2 - both)) / counts.n.size**2)

@@ -1,4 +1,4 @@
-"""One table of metrics by name, and the interval of any of them: for problems like these, or for these problems."""
+"""Metrics by name, and the interval of any of them for any population."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ from markscheme.statistics.metric import CountMetric, Metric
 from markscheme.statistics.picking import BestOf, Majority
 
 Floats = npt.NDArray[np.float64]
-# One problem in so many must have a value. With fewer, pass@16 was 15 to 50 points too high where hard problems lose
-# more samples, and its interval held in 82 to 92 % of the simulated runs of several kinds.
+# At least one problem in ENOUGH must have a value. With fewer, pass@16 was 15 to 50 points too high if hard problems lose
+# more samples, and its interval covered 82 to 92 % in several simulations.
 ENOUGH = 2
 
-# How a name is written, its pattern, and the metric that the parts of the pattern make. A new metric is a line here.
+# How a name is written, its pattern, and a function from the groups of the pattern to the metric.
 TABLE: tuple[tuple[str, str, Callable[..., Metric]], ...] = (
     ("accuracy", r"accuracy", lambda: CountMetric(1, pass_at_k, every=False)),
     ("pass@K", r"pass@([1-9]\d*)", lambda k: CountMetric(int(k), pass_at_k, every=False)),
@@ -37,7 +37,7 @@ TABLE: tuple[tuple[str, str, Callable[..., Metric]], ...] = (
     ),
     ("maj@K", r"maj@([1-9]\d*)", lambda k: Majority(int(k))),
     (
-        "best-of-K:SCORE (:-SCORE for the lowest)",
+        "best-of-K:SCORE",
         r"best-of-([1-9]\d*):(-?)(\w+)",
         lambda k, minus, field: BestOf(int(k), field, -1.0 if minus else 1.0),
     ),
@@ -45,25 +45,25 @@ TABLE: tuple[tuple[str, str, Callable[..., Metric]], ...] = (
 
 
 def metric(name: str) -> Metric:
-    """A metric by its name."""
+    """Return a metric by its name."""
     for _, pattern, make in TABLE:
         if match := re.fullmatch(pattern, name):
             return make(*match.groups())
-    raise UsageError(f"{name!r} is no metric; there are {', '.join(written for written, *_ in TABLE)}")
+    names = ", ".join(written for written, *_ in TABLE)
+    raise UsageError(f"unknown metric {name!r}; there are {names} (best-of-K:-SCORE for the lowest score)")
 
 
 def per_problem(name: str, counts: Counts) -> Floats:
-    """The metric's unbiased estimate for each problem, nan where too few samples came back."""
+    """Return the metric's unbiased estimate for each problem, nan with too few samples."""
     return metric(name).values(counts)
 
 
 def interval(name: str, counts: Counts, level: float = 0.95, population: Population = "problems drawn") -> Interval:
-    """The estimate and interval of a metric by name.
+    """Return the estimate and interval of a metric by name.
 
-    Estimate and interval are about all problems that were asked: one with fewer than k samples counts with what these let
-    one expect of the rest. A metric of several samples that fewer than half of the problems have a value of is undefined:
-    those with all samples may be the easy ones. Where samples are missing, the interval that holds whatever they would have
-    been is given too; every other figure lies within it.
+    Both are about all problems of the run: a problem with fewer than k samples counts with an imputed value. A metric of
+    several samples is undefined if fewer than half of the problems have a value, since these may be the easy ones. If
+    samples are missing, bounds that hold whatever these are include every other figure.
     """
     if population not in get_args(Population):
         raise UsageError(f"the population is one of {', '.join(map(repr, get_args(Population)))}, not {population!r}")
@@ -82,14 +82,14 @@ def interval(name: str, counts: Counts, level: float = 0.95, population: Populat
     wrong, right = (interval(name, chosen.filled_in(counts, last), level, population) for last in (False, True))
     lowest, highest = min(wrong.low, if_wrong), max(right.high, if_right)
     if result.problems:
-        # A mean of the same numbers in another order may differ in the last digit.
+        # Summation order may change the last digit.
         result = msgspec.structs.replace(result, estimate=min(max(result.estimate, if_wrong), if_right))
         lowest, highest = min(lowest, result.low), max(highest, result.high)
     return msgspec.structs.replace(result, if_wrong=if_wrong, if_right=if_right, lowest=lowest, highest=highest)
 
 
 def _defined(chosen: Metric, counts: Counts, values: Floats, level: float, population: Population) -> Interval:
-    """The estimate and interval where enough problems have a value."""
+    """Return the estimate and interval if enough problems have a value."""
     defined = ~np.isnan(values)
     expected = chosen.expected(counts)
     mean, these = float(np.nanmean(expected)), population == "these problems"
@@ -101,10 +101,10 @@ def _defined(chosen: Metric, counts: Counts, values: Floats, level: float, popul
     if these:
         fixed = chosen.on_these(counts)
         bounds = fixed.bounds(level)
-        if not isinstance(fixed, Spread):  # which has the doubt in it
+        if not isinstance(fixed, Spread):  # a `Spread` already includes imputed problems
             bounds = doubted(*bounds)
-        # Problems that are given vary less than problems drawn, so the other interval holds for them too. It is the
-        # narrower one where samples do not show the noise: one of each, or k of k.
+        # The interval for similar problems is valid for these exact ones too. It is the narrower one if samples do not show
+        # the noise: one of each, or k of k.
         low, high = bounds if counts.rounds else (max(low, bounds[0]), min(high, bounds[1]))
     elif population == "the whole benchmark" and counts.whole:
         known = ~np.isnan(expected)
@@ -126,7 +126,7 @@ def _defined(chosen: Metric, counts: Counts, values: Floats, level: float, popul
 def _with_doubt(
     chosen: Metric, counts: Counts, expected: Floats, guessed: npt.NDArray[np.bool_], level: float
 ) -> Callable[[float, float], tuple[float, float]]:
-    """Bounds with the doubt about problems that have too few samples: what these are expected to have is uncertain."""
+    """Return a function that widens bounds by the uncertainty of imputed problems."""
     if not guessed.any():
         return lambda low, high: (low, high)
     mean = float(np.nanmean(expected))

@@ -1,9 +1,8 @@
-"""How many samples a question needs, before paying for them; and after: where a score's uncertainty comes from.
+"""Plan how many samples a comparison needs; and split the uncertainty of a score into its sources.
 
-A difference between two models, measured on P problems with n samples each, has the variance (B + 2W/n) / P: W is what
-sampling one answer adds, B how much the models' true difference varies from problem to problem. More samples shrink
-only W/n. With few problems B alone may hide the difference, and then no number of samples will show it. B is hardly
-ever known well before the comparison is made, so every answer comes with its range.
+The difference of two models on P problems with n samples each has the variance (B + 2W/n) / P: W is the variance of one
+answer, B that of the true difference over problems. More samples reduce only W/n. With few problems, B alone may hide
+the difference whatever the number of samples. B is rarely known well in advance, so every answer comes with a range.
 """
 
 from __future__ import annotations
@@ -22,40 +21,25 @@ from markscheme.statistics.counts import Counts
 from markscheme.statistics.intervals import Population, mean_interval
 from markscheme.statistics.metrics import interval, metric
 from markscheme.statistics.ranking import joint_level
-from markscheme.statistics.variances import (
-    AnswerVariance,
-    BetweenProblems,
-    Noise,
-    assumed,
-    assumed_between,
-    difference_between,
-    from_pilot,
-    of_metric,
-)
-
-__all__ = [
-    "AnswerVariance", "BetweenProblems", "Plan", "PlanRow", "VarianceTable", "assumed", "assumed_between",
-    "difference_between", "from_pilot", "of_metric", "plan", "variance_table",
-]  # fmt: skip
+from markscheme.statistics.variances import AnswerVariance, BetweenProblems, Noise, assumed_between, of_metric
 
 Floats = npt.NDArray[np.float64]
 
-MORE = 4  # samples a problem that a table of variances adds
+MORE = 4  # further samples per problem in the table of variances
 ROWS = (1, 2, 4, 8, 16, 32, 64, 128)
-MOST = 10**7  # samples of a problem that a plan looks at
+MOST = 10**7  # largest number of samples per problem that a plan tries
 
 
 class PlanRow(msgspec.Struct, frozen=True):
     """What n samples per problem buy."""
 
     samples: int
-    detectable: float  # the smallest difference found with the asked power; 1 where none is
-    power: float  # the chance to find the difference that was asked for; and what it may be, since B is uncertain
+    detectable: float  # the smallest difference with the requested power; 1 if there is none
+    power: float  # to detect the requested difference, and its range, since B is uncertain
     power_low: float
     power_high: float
-    # Of one model's score for problems drawn from a population, about; one half where nothing could be told.
-    half_width: float
-    half_width_these: float  # of one model's score on these problems only, about
+    half_width: float  # approximate, of one score for similar problems; one half if unknown
+    half_width_these: float  # approximate, of one score on these exact problems
     tokens: float | None  # for one model
 
 
@@ -67,30 +51,22 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     power: float
     level: float
     population: Population
-    samples: int | None
-    """None if no number of samples suffices with so few problems."""
-    samples_range: tuple[int | None, int | None]
-    """With the smallest and the largest B that is plausible."""
-    limit: float
-    """The smallest difference that even unlimited samples could show; 1 where none is."""
-    problems_needed: int
-    """Problems that would suffice with 16 samples each, or as many as the metric takes."""
-    tokens: float | None
-    """For one model, at `samples` per problem."""
+    samples: int | None  # None if no number of samples is enough with these problems
+    samples_range: tuple[int | None, int | None]  # with the smallest and the largest plausible B
+    limit: float  # the smallest difference that unlimited samples would show; 1 if there is none
+    problems_needed: int  # with 16 samples each, or as many as the metric takes
+    tokens: float | None  # for one model, at `samples` per problem
     spread: AnswerVariance
-    between_difference: float
-    between_range: tuple[float, float]
-    """B, and what it may be: 80 % with two pilots, near and far relatives without."""
-    pilots: int
-    """Runs of the models that the plan stands on: two, one, or none."""
+    between_difference: float  # B
+    between_range: tuple[float, float]  # its 80 % range with two pilots, else from closely related to unrelated models
+    pilots: int  # runs behind the plan: two, one or none
     rows: tuple[PlanRow, ...]
     metric: str = "accuracy"
-    models: int = 2
-    """With more than two, every pair is compared, and all comparisons hold together."""
+    models: int = 2  # with more than two, every pair is compared simultaneously
 
 
 class _Question(NamedTuple):
-    """What is asked, and how sure one must be: everything but the variances and the samples."""
+    """The question of a plan, without variances and samples."""
 
     problems: int
     detect: float
@@ -100,7 +76,7 @@ class _Question(NamedTuple):
     clusters: int | None
 
     def critical(self, population: Population | None = None, problems: int | None = None) -> tuple[float, float]:
-        """Standard errors that count as significant, and the degrees of freedom of the test."""
+        """Return the critical value in standard errors, and the degrees of freedom of the test."""
         tail = (1 + self.level) / 2
         if (population or self.population) == "these problems":
             return quantiles.normal(tail), math.inf
@@ -108,21 +84,21 @@ class _Question(NamedTuple):
         return quantiles.student(tail, max(1, freedom)), max(1, freedom)
 
     def factor(self, problems: int | None = None) -> float:
-        """How many standard errors a difference must be to be found with the asked power (noncentral t, approximated)."""
+        """Return the detectable difference in standard errors (approximated noncentral t)."""
         critical, freedom = self.critical(problems=problems)
         return critical * (1 - 1 / (4 * freedom)) + quantiles.normal(self.power) * math.sqrt(
             1 + critical**2 / (2 * freedom)
         )
 
     def chance(self, error: float) -> float:
-        """The power, for a standard error of the difference."""
+        """Return the power for a standard error of the difference."""
         critical, freedom = self.critical()
         shift = self.detect / max(error, 1e-12) - critical * (1 - 1 / (4 * freedom))
         return NormalDist().cdf(shift / math.sqrt(1 + critical**2 / (2 * freedom)))
 
     def samples(self, between: float, noise: Noise, least: int) -> int | None:
-        """Samples per problem that suffice, from `least` on."""
-        # The variance per problem that still shows it.
+        """Return the samples per problem that are enough, at least `least`."""
+        # The largest variance per problem that still shows the difference.
         allowed = self.problems * (self.detect / self.factor()) ** 2 - between + 1e-12
 
         def enough(n: int) -> bool:
@@ -139,7 +115,7 @@ class _Question(NamedTuple):
         return least
 
     def problems_needed(self, variance: float) -> int:
-        """Problems that suffice at this variance each; the test then has their degrees of freedom, not today's."""
+        """Return the problems that are enough at this variance, with their own degrees of freedom."""
         needed = self.problems
         for _ in range(50):
             following = max(2, math.ceil(variance * (self.factor(needed) / self.detect) ** 2 - 1e-9))
@@ -162,7 +138,7 @@ def plan(
     models: int = 2,
     noise: Noise | None = None,
 ) -> Plan:
-    """Plan a comparison of models on `problems` problems; `detect` is a share (0.05 is five points).
+    """Plan a comparison of models; `detect` is a share (0.05 is five points).
 
     `spread` and `noise` are those of the metric `name`, as `of_metric` gives them.
     """
@@ -173,13 +149,13 @@ def plan(
     if spread is None or (noise is None and name != "accuracy"):
         spread, noise = of_metric(name, ())
     known, k = spread, metric(name).k
-    luck: Noise = noise or (lambda n: known.within / n)
+    sampling: Noise = noise or (lambda n: known.within / n)
     varies = between or assumed_between(known)
     if population == "these problems":
         varies = BetweenProblems(0.0, 0.0, 0.0)
     each = level if models == 2 else joint_level(np.eye(models), level)
     question = _Question(problems, detect, power, each, population, varies.clusters)
-    samples, fewest, most = (question.samples(b, luck, k) for b in (varies.value, varies.low, varies.high))
+    samples, fewest, most = (question.samples(b, sampling, k) for b in (varies.value, varies.low, varies.high))
     rows = [n for n in ROWS if n >= k] if k <= ROWS[4] else [k, 2 * k, 4 * k, 8 * k]
     return Plan(
         problems=problems,
@@ -190,13 +166,13 @@ def plan(
         samples=samples,
         samples_range=(fewest, most),
         limit=min(1.0, question.factor() * math.sqrt(varies.value / problems)),
-        problems_needed=question.problems_needed(varies.value + 2 * luck(max(16, k))),
+        problems_needed=question.problems_needed(varies.value + 2 * sampling(max(16, k))),
         tokens=None if samples is None or tokens_per_response is None else problems * samples * tokens_per_response,
         spread=known,
         between_difference=varies.value,
         between_range=(varies.low, varies.high),
         pilots=2 if between is not None else int("pilot" in known.source),
-        rows=tuple(_row(n, question, level, known.between, luck(n), varies, tokens_per_response) for n in rows),
+        rows=tuple(_row(n, question, level, known.between, sampling(n), varies, tokens_per_response) for n in rows),
         metric=name,
         models=models,
     )
@@ -206,24 +182,24 @@ def _row(
     n: int,
     question: _Question,
     level: float,
-    problems_differ: float,
-    luck: float,
-    between: BetweenProblems,
+    between: float,
+    sampling: float,
+    varies: BetweenProblems,
     tokens: float | None,
 ) -> PlanRow:
-    problems, alone = question.problems, question._replace(level=level)  # one score is no comparison
+    problems, alone = question.problems, question._replace(level=level)  # one score needs no adjustment
 
-    def error(varies: float) -> float:
-        return math.sqrt((varies + 2 * luck) / problems)
+    def error(variance: float) -> float:
+        return math.sqrt((variance + 2 * sampling) / problems)
 
-    drawn = math.sqrt((problems_differ + luck) / problems)
-    these = math.sqrt(luck / problems)
+    drawn = math.sqrt((between + sampling) / problems)
+    these = math.sqrt(sampling / problems)
     return PlanRow(
         samples=n,
-        detectable=min(1.0, question.factor() * error(between.value)),
-        power=question.chance(error(between.value)),
-        power_low=question.chance(error(between.high)),
-        power_high=question.chance(error(between.low)),
+        detectable=min(1.0, question.factor() * error(varies.value)),
+        power=question.chance(error(varies.value)),
+        power_low=question.chance(error(varies.high)),
+        power_high=question.chance(error(varies.low)),
         half_width=min(0.5, alone.critical("problems drawn")[0] * drawn),
         half_width_these=min(0.5, alone.critical("these problems")[0] * these),
         tokens=None if tokens is None else problems * n * tokens,
@@ -231,21 +207,20 @@ def _row(
 
 
 class VarianceTable(msgspec.Struct, frozen=True, kw_only=True):
-    """The uncertainty of accuracy in its two parts: half-widths of the intervals now, and with more samples about."""
+    """The sources of uncertainty of accuracy: standard errors, and interval half-widths with more samples."""
 
-    # About the standard error if every problem's solve rate were known: no number of samples lowers it.
-    from_problems: float
-    from_sampling: float  # about the standard error on exactly these problems
-    samples: float  # samples a problem, on average
-    half_width: float  # 95 %, problems drawn; and with four more samples a problem; and with endless ones
-    half_width_more: float
-    half_width_endless: float
-    these_half_width: float  # 95 %, exactly these problems; and with four more samples a problem
+    from_problems: float  # approximate standard error if every solve rate were known; more samples do not reduce it
+    from_sampling: float  # approximate standard error on these exact problems
+    samples: float  # mean samples per problem
+    half_width: float  # 95 %, similar problems
+    half_width_more: float  # with four more samples per problem
+    half_width_endless: float  # with unlimited samples
+    these_half_width: float  # 95 %, these exact problems
     these_half_width_more: float
 
 
 def variance_table(counts: Counts) -> VarianceTable | None:
-    """The table, or None where fewer than two problems have two samples: one answer shows no luck."""
+    """Return the table, or None if fewer than two problems have two samples, which show the sampling noise."""
     accuracy = metric("accuracy")
     values, noise = accuracy.values(counts), accuracy.noise(counts)
     seen = ~np.isnan(values)
@@ -255,7 +230,7 @@ def variance_table(counts: Counts) -> VarianceTable | None:
     samples = float(counts.n[seen].mean())
     drawn, these = interval("accuracy", counts), interval("accuracy", counts, population="these problems")
     kept = samples / (samples + MORE)
-    # Never wider than now: problems that are nearly alike are trusted less than those that visibly differ.
+    # Never wider than now: intervals are more careful if problems look nearly equal.
     more, endless = (min(drawn.half_width, _with_noise(counts, values, noise, part)) for part in (kept, 0.0))
     return VarianceTable(
         from_problems=endless / quantiles.normal(0.975),
@@ -270,7 +245,7 @@ def variance_table(counts: Counts) -> VarianceTable | None:
 
 
 def _with_noise(counts: Counts, values: Floats, noise: Floats, part: float) -> float:
-    """The half-width for problems drawn if only this part of the sampling variance were left in the values."""
+    """Return the half-width for similar problems with only this part of the sampling variance left."""
     seen, shown = ~np.isnan(values), np.isfinite(noise)
     mean, spread = float(values[seen].mean()), float(values[seen].var(ddof=1))
     sampling = float(noise[shown & seen].mean())

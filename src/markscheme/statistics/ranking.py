@@ -1,8 +1,8 @@
-"""Several models on the same problems, of one benchmark or several: differences that hold all at once, and open ranks.
+"""Several models on the same problems, of one or more benchmarks: simultaneous differences, and possible ranks.
 
-With ten models there are 45 comparisons, and at 95 % each some will be wrong. Intervals are raised to a level at which all
-of them hold together, no more than their correlation demands (the largest of all studentised differences). Which
-differences are shown is decided in steps, largest first: those already shown no longer count (Romano and Wolf).
+Ten models make 45 comparisons, some of which would be wrong at 95 % each. The level of the intervals is raised until
+all hold simultaneously, given their correlation (the largest studentised difference). Significance is decided step by
+step, largest difference first, and earlier ones no longer count (Romano and Wolf).
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _DRAWS = 20_000
 
 
 class Ranked(msgspec.Struct, frozen=True):
-    """A model, its score, and the ranks (1 is best) that the differences leave open."""
+    """A model, its score, and its possible ranks (1 is best)."""
 
     name: str
     score: Interval
@@ -39,16 +39,16 @@ class Ranked(msgspec.Struct, frozen=True):
 
 
 class Pair(msgspec.Struct, frozen=True):
-    """The difference of two models, the one with the higher score first."""
+    """The difference of two models, the higher score first."""
 
     upper: str
     lower: str
     difference: Interval
-    p_value: float = 1.0  # adjusted for all comparisons that hold together
+    p_value: float = 1.0  # adjusted for all comparisons
 
 
 class Ranking(msgspec.Struct, frozen=True):
-    """Models by falling score. All intervals of `pairs`, and so all ranks, hold together with probability `level`."""
+    """Models by score, highest first. All intervals of `pairs`, and so all ranks, hold with probability `level`."""
 
     metric: str
     level: float
@@ -57,12 +57,12 @@ class Ranking(msgspec.Struct, frozen=True):
     pairs: tuple[Pair, ...]
     population: Population = "problems drawn"
     caveats: tuple[str, ...] = ()  # what the intervals do not allow for
-    best: tuple[str, ...] = ()  # models that may be the best: it is among these with probability `level`
-    comparisons: int = 0  # differences that hold together, with those of other benchmarks where there are any
+    best: tuple[str, ...] = ()  # the best model is among these with probability `level`
+    comparisons: int = 0  # simultaneous comparisons, over all benchmarks
 
 
 class _Scored(NamedTuple):
-    """The models of one benchmark, or their averages: scores, the differences of all pairs, and draws of the scores."""
+    """The scores of the models, the differences of all pairs, and draws of the scores."""
 
     scores: dict[str, Interval]
     differences: dict[tuple[str, str], Difference]
@@ -78,7 +78,7 @@ def rank(
     seed: int = 0,
     population: Population = "problems drawn",
 ) -> Ranking:
-    """Rank models by a metric's name, on the problems that all of them have a value for."""
+    """Rank models by a metric's name, on the problems for which all of them have a value."""
     return rank_over(name, [models], level, seed, population)[0]
 
 
@@ -89,7 +89,7 @@ def rank_over(
     seed: int = 0,
     population: Population = "problems drawn",
 ) -> list[Ranking]:
-    """The ranking of the same models on each benchmark, and of their averages where there are several; all hold together."""
+    """Rank the same models on each benchmark, and on average if there are several, all simultaneously."""
     check_level(level)
     if any({*models} != {*benchmarks[0]} or len(models) < 2 for models in benchmarks):
         raise UsageError("a ranking needs at least two models, and the same ones on every benchmark")
@@ -113,19 +113,19 @@ def _scored(
     }
     problems = len(next(iter(parts.values())).keys)
     left_out = len(set().union(*(counts.keys for counts in models.values()))) - problems
-    caveats = [f"{left_out} problem{'s' * (left_out > 1)} left out: not every run has a value there"] * (left_out > 0)
+    caveats = [f"{left_out} problem{'s' * (left_out > 1)} left out because not every run has a value"] * (left_out > 0)
     for model, score in scores.items():
         if score.if_wrong is not None and score.if_right is not None:
             caveats.append(
-                f"responses of {model} are missing: its score would be {100 * score.if_wrong:.1f} if all of them were "
+                f"responses of {model} are missing: its score would be {100 * score.if_wrong:.1f} if all of them are "
                 f"wrong, {100 * score.if_right:.1f} if right"
             )
-    draws = _draws(_covariance(name, list(parts.values()), population), rng)
+    draws = draw_scores(_covariance(name, list(parts.values()), population), rng)
     return _Scored(scores, differences, draws, problems, tuple(caveats))
 
 
 def _averaged(parts: Sequence[_Scored]) -> _Scored:
-    """The plain means over benchmarks, which are independent of each other."""
+    """Average over benchmarks, which are independent of each other."""
     return _Scored(
         {model: macro([each.scores[model] for each in parts]) for model in parts[0].scores},
         {pair: macro_difference([each.differences[pair] for each in parts]) for pair in parts[0].differences},
@@ -141,7 +141,7 @@ def _ranking(
     single: float,
     adjusted: Iterator[float],
     population: Population,
-    all_: int,
+    tests: int,
 ) -> Ranking:
     pairs = []
     for (one, two), difference in scored.differences.items():
@@ -163,12 +163,12 @@ def _ranking(
         population,
         scored.caveats,
         tuple(model for model in names if not above[model]),
-        all_,
+        tests,
     )
 
 
 def _covariance(name: str, models: Sequence[Counts], population: Population) -> Floats:
-    """Of the scores: over problems drawn from what was seen, on these problems from sampling alone."""
+    """Return the covariance of the scores: over similar problems as observed, on these exact ones from sampling alone."""
     if population == "these problems":
         widths = [interval(name, counts, population=population).half_width for counts in models]
         return np.diag(np.square(np.array(widths) / NormalDist().inv_cdf(0.975)))
@@ -176,8 +176,8 @@ def _covariance(name: str, models: Sequence[Counts], population: Population) -> 
     return np.atleast_2d(np.cov(values)) / values.shape[1] if values.shape[1] > 1 else np.eye(len(models))
 
 
-def _draws(spread: Floats, rng: np.random.Generator) -> Floats:
-    """Scores of all models, drawn as normal with this covariance; a row a draw."""
+def draw_scores(spread: Floats, rng: np.random.Generator) -> Floats:
+    """Draw errors of all scores from a normal distribution with this covariance, one row per draw."""
     # Eigenvalues, since models that agree everywhere make the covariance singular.
     size, direction = np.linalg.eigh(spread)
     drawn: Floats = rng.standard_normal((_DRAWS, len(spread))) @ (direction * np.sqrt(np.maximum(size, 0))).T
@@ -185,11 +185,11 @@ def _draws(spread: Floats, rng: np.random.Generator) -> Floats:
 
 
 def _joint(tests: Sequence[tuple[_Scored, tuple[str, str]]], level: float) -> tuple[float, list[float]]:
-    """The level at which every interval must be so that all hold together, and each difference's p-value in steps."""
+    """Return the level of each interval at which all hold simultaneously, and each difference's step-down p-value."""
     sizes = [_size(p_value(scored.differences[pair])) for scored, pair in tests]
     largest, adjusted = np.zeros(_DRAWS), [1.0] * len(tests)
     order = sorted(range(len(tests)), key=sizes.__getitem__)
-    for at in order:  # from the smallest: what is shown before it counts no more
+    for at in order:  # from the smallest difference on; larger ones no longer count
         scored, (one, two) = tests[at]
         models = list(scored.scores)
         apart = scored.draws[:, models.index(one)] - scored.draws[:, models.index(two)]
@@ -203,14 +203,14 @@ def _joint(tests: Sequence[tuple[_Scored, tuple[str, str]]], level: float) -> tu
 
 
 def _size(p: float) -> float:
-    """A two-sided p-value as standard deviations of a normal variable."""
+    """Convert a two-sided p-value to a normal z-score."""
     return -NormalDist().inv_cdf(min(max(p, 1e-12), 1.0) / 2)
 
 
 def joint_level(spread: Floats, level: float, seed: int = 0) -> float:
-    """The level of each pairwise interval at which all of them hold together, for scores with this covariance."""
-    draws = _draws(spread, np.random.default_rng(seed))
+    """Return the level of each pairwise interval at which all hold simultaneously, for scores with this covariance."""
+    draws = draw_scores(spread, np.random.default_rng(seed))
     names = [str(at) for at in range(len(spread))]
     nothing = dict.fromkeys(combinations(names, 2), PairedDifference(0.0, 1.0, 1e6))
-    whole = _Scored(dict.fromkeys(names), nothing, draws, 0)  # type: ignore[arg-type]  # scores are not looked at
+    whole = _Scored(dict.fromkeys(names), nothing, draws, 0)  # type: ignore[arg-type]  # scores are not used
     return _joint([(whole, pair) for pair in nothing], level)[0]

@@ -1,7 +1,7 @@
-"""Several runs of one setting (other seeds, servers, prompts): runs are a level of their own beside problems and samples.
+"""Several runs of one setting (other seeds, servers, prompts): the run is a variance component of its own.
 
-Every run has every problem, so what is left after the means of problems and of runs is luck (two-way analysis of variance),
-and runs vary by what their means differ beyond it. With few runs that is hardly known: Student's t for one less than them.
+Every run has every problem, so the residual after problem and run means is sampling noise (two-way analysis of variance),
+and the variance between runs is what their means differ beyond it. Student's t has one degree of freedom less than runs.
 """
 
 from __future__ import annotations
@@ -25,35 +25,35 @@ Floats = npt.NDArray[np.float64]
 
 
 class Repeated(msgspec.Struct, frozen=True, kw_only=True):
-    """The score of a setting over its runs, and what makes it uncertain."""
+    """The score of a setting over its runs, and its sources of uncertainty."""
 
     metric: str
     population: Population
-    score: Interval  # for further runs too, not only for these
+    score: Interval  # for further runs too
     runs: tuple[float, ...]  # the score of each run
-    # Standard errors of the mean over all runs: of which problems were drawn, of how runs differ, and of luck.
+    # Standard errors of the mean over all runs, from problems, runs and sampling.
     from_problems: float
     from_runs: float
     from_sampling: float
-    between_runs: float  # the standard deviation of one run's score, luck in its samples taken off
+    between_runs: float  # standard deviation of one run's score, without sampling noise
 
 
 class _Level(msgspec.Struct, frozen=True):
-    """What runs of one setting show."""
+    """The means of problems and runs of one setting."""
 
     values: Floats  # of each problem, over all runs
     runs: Floats
-    luck: float  # the variance of one run's mean by luck
+    noise: float  # sampling variance of one run's mean
 
     @property
     def seen(self) -> float:
-        """The variance of the runs' means, with the luck in them."""
+        """The variance of the runs' means, with sampling noise."""
         return float(self.runs.var(ddof=1)) if self.runs.size > 1 else math.nan
 
     @property
     def between(self) -> float:
-        """The same without luck."""
-        return max(0.0, self.seen - self.luck)
+        """The variance of the runs' means, without sampling noise."""
+        return max(0.0, self.seen - self.noise)
 
 
 def _level(name: str, runs: Sequence[Counts]) -> _Level:
@@ -61,16 +61,16 @@ def _level(name: str, runs: Sequence[Counts]) -> _Level:
     means, problems = table.mean(axis=1), table.shape[1]
     left = table - table.mean(axis=0) - means[:, None] + table.mean()
     freedom = (len(runs) - 1) * (problems - 1)
-    luck = float((left**2).sum()) / freedom / problems if freedom else 0.0
-    return _Level(table.mean(axis=0), means, luck)
+    noise = float((left**2).sum()) / freedom / problems if freedom else 0.0
+    return _Level(table.mean(axis=0), means, noise)
 
 
 def over_runs(
     name: str, runs: Sequence[Counts], level: float = 0.95, population: Population = "problems drawn"
 ) -> Repeated:
-    """The score of a setting from several of its runs, on the problems that all of them have a value for."""
+    """Return the score of a setting from several of its runs, on the problems for which all of them have a value."""
     if len(runs) < 2:
-        raise UsageError("how runs of one setting differ takes two of them or more")
+        raise UsageError("the variance between runs of one setting needs two or more of them")
     parts = shared(name, list(runs))
     of = _level(name, parts)
     count, problems = len(runs), of.values.size
@@ -78,13 +78,13 @@ def over_runs(
     t = quantiles.student((1 + level) / 2, count - 1)
     low, high = drawn.low, drawn.high
     if population == "these problems":
-        away = t * math.sqrt(max(of.seen, of.luck) / count)
+        away = t * math.sqrt(max(of.seen, of.noise) / count)
         low, high = max(0.0, drawn.estimate - away), min(1.0, drawn.estimate + away)
     else:
         away = t * math.sqrt(of.between / count)
         low = max(0.0, drawn.estimate - math.hypot(drawn.estimate - low, away))
         high = min(1.0, drawn.estimate + math.hypot(high - drawn.estimate, away))
-    sampling = of.luck / count
+    sampling = of.noise / count
     spread = max(0.0, float(of.values.var(ddof=1)) / problems - sampling) if problems > 1 else math.nan
     return Repeated(
         metric=name,
@@ -101,7 +101,7 @@ def over_runs(
 def difference_over_runs(
     name: str, a: Sequence[Counts], b: Sequence[Counts], population: Population = "problems drawn"
 ) -> PairedDifference:
-    """B minus A over problems and runs. A setting with a single run is taken to vary as the other one does."""
+    """Return B minus A over problems and runs. A setting with a single run is assumed to vary like the other one."""
     parts = shared(name, [*a, *b])
     one, two = _level(name, parts[: len(a)]), _level(name, parts[len(a) :])
     sides = [(one, two), (two, one)]
@@ -109,8 +109,8 @@ def difference_over_runs(
 
     def variance(mine: _Level, other: _Level) -> tuple[float, float]:
         known = mine if mine.runs.size > 1 else other
-        # Half of the sampling noise stays in, always: two runs often agree by chance, and then nothing would be left.
-        apart = max(known.seen, known.luck) - (0.0 if these else known.luck / 2)
+        # Half of the sampling noise stays in: two runs often agree by chance, which would leave no variance.
+        apart = max(known.seen, known.noise) - (0.0 if these else known.noise / 2)
         return apart / mine.runs.size, known.runs.size - 1.0
 
     shares = [variance(*side) for side in sides]

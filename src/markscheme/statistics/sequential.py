@@ -1,9 +1,9 @@
-"""Sampling until it is known: which problems to ask again, and an interval that survives having looked.
+"""Adaptive sampling: which problems to sample again, and an interval that stays valid.
 
-Rounds have sizes fixed in advance; within a round more samples go to the problems that are still uncertain. Stopping
-and asking again both depend on what was seen, so the plain share of correct samples per problem is biased: a problem
-that looks solved after four samples is asked less and keeps its lucky 4/4. Here every round asks every problem, each
-round gives its own unbiased mean, and rounds are averaged with their fixed sizes, so no choice touches a weight.
+Rounds have sizes fixed in advance; within a round, more samples go to uncertain problems. Stopping and allocation depend
+on the data, so the plain solve rate is biased: a problem with 4/4 is sampled less and keeps its lucky score. Here every
+round samples every problem and gives an unbiased mean, and rounds are averaged by their fixed sizes, so the weights do
+not depend on the data.
 """
 
 from __future__ import annotations
@@ -23,18 +23,20 @@ Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 
 FIRST_ROUND = 4
-# Each round brings the samples so far to this multiple: few looks, and little asked beyond what was needed.
+# Each round multiplies the samples so far by this: few looks, and few samples beyond what was needed.
 GROWTH = 1.5
-LEAST = 2  # samples of every problem in every round: two show a variance
-_KEPT_EVEN = 0.3  # of a round goes to all problems alike; all by need would chase the noise of early rounds
+LEAST = 2  # samples of every problem in every round, the fewest that show a variance
+_KEPT_EVEN = 0.3  # share of a round that is spread evenly, so as not to chase the noise of early rounds
 
 
 def sizes(max_samples: int, first: int = FIRST_ROUND) -> list[int]:
-    """The average samples per problem of each round, fixed before anything is seen, up to `max_samples` in all."""
+    """Return the mean samples per problem of each round, up to `max_samples` in total."""
     if first < LEAST:
-        raise UsageError(f"sampling until it is known starts with at least {LEAST} samples per problem, not {first}")
+        raise UsageError(f"the first round needs at least {LEAST} samples per problem, not {first}")
     if max_samples < first:
-        raise UsageError(f"the most samples ({max_samples}) must not be fewer than those of the first round ({first})")
+        raise UsageError(
+            f"the maximum of samples ({max_samples}) must be at least the size of the first round ({first})"
+        )
     rounds = [first]
     while size := next_size(sum(rounds), max_samples):
         rounds.append(size)
@@ -42,16 +44,16 @@ def sizes(max_samples: int, first: int = FIRST_ROUND) -> list[int]:
 
 
 def next_size(spent: int, max_samples: int) -> int:
-    """The average samples per problem of the round after `spent`; 0 when no further round fits."""
+    """Return the mean samples per problem of the next round after `spent`; 0 if no further round fits."""
     size = min(max(LEAST, round(spent * (GROWTH - 1))), max_samples - spent)
     return size if size >= LEAST else 0
 
 
 def allocate(rounds: Sequence[Round], size: int, problems: int) -> Ints:
-    """How often to ask each problem in the next round of `size` samples per problem on average.
+    """Return the samples of each problem in the next round, `size` on average.
 
-    In proportion to the standard deviation of one answer (Neyman), judged from all rounds so far as if every problem
-    had one more right and one more wrong answer.
+    They are proportional to the standard deviation of one answer (Neyman), from all rounds so far with one correct and
+    one wrong answer added to every problem.
     """
     if not rounds:
         return np.full(problems, size, dtype=np.int64)
@@ -62,12 +64,12 @@ def allocate(rounds: Sequence[Round], size: int, problems: int) -> Ints:
 
 
 def _least(size: int) -> int:
-    """Samples that every problem gets in a round of this size after the first."""
+    """Return the fewest samples of a problem in a round of this size after the first."""
     return max(LEAST, math.floor(_KEPT_EVEN * size))
 
 
 def _apportion(need: Floats, total: int, least: int) -> Ints:
-    """Whole numbers in proportion to need, none below `least`, that add up to `total`."""
+    """Return whole numbers proportional to need, at least `least`, that add up to `total`."""
     share = np.full(need.size, float(least))
     above = np.ones(need.size, dtype=bool)
     while above.any():
@@ -85,7 +87,7 @@ def _apportion(need: Floats, total: int, least: int) -> Ints:
 
 
 def known(rounds: Sequence[Round], level: float = 0.95) -> Interval:
-    """Accuracy on these problems after these rounds, with an interval that holds whenever one stops for its width."""
+    """Return accuracy on these problems, with an interval that is valid if sampling stops by its width."""
     mean = on_these(rounds)
     low, high = mean.bounds(level)
     asked = sum(any(past.n[row] for past in rounds) for row in range(len(rounds[0].n)))
@@ -101,12 +103,12 @@ def known(rounds: Sequence[Round], level: float = 0.95) -> Interval:
 
 
 def on_these(rounds: Sequence[Round]) -> Sampled:
-    """The mean over these problems with its sampling variance, from within each round and problem."""
+    """Return the mean over these problems with its sampling variance, from within each round and problem."""
     if not rounds:
-        raise UsageError("no round has been asked yet, so there is nothing to estimate")
+        raise UsageError("there is no round yet, so there is nothing to estimate")
     n, weight, values, parts = _by_round(rounds)
     variance = parts.sum(axis=0)
-    # As many samples as would, asked in one go, have the same variance at worst.
+    # The number of samples that would have at most this variance in a single round.
     alone = 1 / np.maximum(np.sum(weight**2 / np.maximum(n, 1), axis=0), 1e-300)
     asked = ~np.isnan(values)
     squares = float(np.sum((parts**2 / np.maximum(n - 1, 1))[:, asked]))
@@ -115,31 +117,30 @@ def on_these(rounds: Sequence[Round]) -> Sampled:
 
 
 def noise(rounds: Sequence[Round]) -> Floats:
-    """The sampling variance of each problem's solve rate."""
+    """Return the sampling variance of each problem's solve rate."""
     n, _, _, parts = _by_round(rounds)
     return np.where(n.sum(axis=0) > 0, parts.sum(axis=0), np.inf)
 
 
 def sure(rounds: Sequence[Round]) -> list[int]:
-    """The samples that every problem gets in each round for certain, whatever was seen before."""
+    """Return the samples that every problem is certain to get in each round."""
     first, *later = (past.planned for past in rounds)
     return [first, *(min(planned, _least(planned)) for planned in later)]
 
 
 def used(rounds: Sequence[Round]) -> int:
-    """As many samples a problem as would, asked in one go, tell as much as rounds that count by what is certain."""
+    """Return the effective samples per problem of rounds weighted by their certain samples."""
     certain = np.array(sure(rounds), dtype=float)
     returned = np.maximum(np.array([past.n for past in rounds]), 1)
     return int(np.mean(certain.sum() ** 2 / (certain**2 @ (1 / returned))))
 
 
 def pass_rates(rounds: Sequence[Round], k: int, every: bool = False) -> Floats:
-    """Each problem's chance that one of k samples is correct (or `every` one), without the bias of asking by need.
+    """Return pass@k of each problem (pass^k with `every`), corrected for adaptive sampling.
 
-    Within a round, all misses among j samples have the unbiased estimate C(n-c, j)/C(n, j), and estimates of
-    successive rounds multiply. k is split over the rounds in every way, weighed by what each round gives every problem
-    for certain: a split that looked at how often a problem was really asked would look at its answers. nan where k is
-    more than that, or too few samples came back.
+    Within a round, C(n-c, j)/C(n, j) is an unbiased estimate of j misses, and estimates of successive rounds multiply. k
+    is split over the rounds in every way, weighted by the certain samples of each round, since real numbers of samples
+    depend on the answers. nan if k exceeds these, or too few samples came back.
     """
     certain_of = sure(rounds)
     out = np.full(len(rounds[0].n), np.nan)
@@ -155,9 +156,9 @@ def pass_rates(rounds: Sequence[Round], k: int, every: bool = False) -> Floats:
 
 
 def _chances(certain: int, n: int, hits: int) -> Floats:
-    """For j = 0 … certain: the ways to choose j of the round's slots, times the chance that j of n samples all hit."""
+    """Return, for j = 0 … certain, the ways to choose j slots times the probability that j of n samples all hit."""
     j = np.arange(certain)
-    # A sample that did not come back leaves that j, and every larger one, unknown.
+    # With a missing sample, that j and every larger one are unknown.
     chance = np.where(j < n, np.maximum(hits - j, 0) / np.maximum(n - j, 1), np.nan)
     choose = np.array([float(math.comb(certain, i)) for i in range(certain + 1)])
     ways: Floats = choose * np.append(1.0, np.cumprod(chance))
@@ -165,14 +166,14 @@ def _chances(certain: int, n: int, hits: int) -> Floats:
 
 
 def solve_rates(rounds: Sequence[Round]) -> Floats:
-    """Each problem's share of correct answers without the bias of having been asked by need; nan if never answered."""
+    """Return each problem's solve rate, corrected for adaptive sampling; nan without an answer."""
     return _by_round(rounds)[2]
 
 
 def _by_round(rounds: Sequence[Round]) -> tuple[Floats, Floats, Floats, Floats]:
-    """Samples and weights of each round and problem, each problem's rate, and what each round adds to its variance.
+    """Return samples and weights by round and problem, each problem's rate, and each round's part of its variance.
 
-    A problem that got no answer in a round (errors) stands on its other rounds.
+    A problem without an answer in a round (errors) uses its other rounds.
     """
     n, c = (np.array([getattr(past, part) for past in rounds], dtype=float) for part in "nc")
     weight = np.where(n > 0, np.array([[past.planned] for past in rounds], dtype=float), 0.0)
@@ -182,7 +183,7 @@ def _by_round(rounds: Sequence[Round]) -> tuple[Floats, Floats, Floats, Floats]:
 
 
 def _variance(n: Floats, c: Floats) -> Floats:
-    """The variance of one answer per round and problem: unbiased with two samples, else from the problem's other rounds."""
+    """Return the variance of one answer by round and problem: unbiased with two samples, else pooled over rounds."""
     all_n, all_c = n.sum(axis=0), c.sum(axis=0)
     pooled = (all_c + 0.5) * (all_n - all_c + 0.5) / (all_n + 1) ** 2
     seen = c * (n - c) / np.maximum(n * (n - 1), 1)

@@ -1,4 +1,4 @@
-"""Checkpoints of one training on the same problems: scores that hold all at once, and the best of them without its luck."""
+"""Checkpoints of one training run on the same problems: a simultaneous band, and the best step corrected for selection."""
 
 from __future__ import annotations
 
@@ -14,28 +14,27 @@ from markscheme.statistics.comparison import Moved, as_interval, compare, differ
 from markscheme.statistics.counts import Counts
 from markscheme.statistics.intervals import Interval, Population, check_level
 from markscheme.statistics.metrics import interval, per_problem
-from markscheme.statistics.ranking import joint_level
+from markscheme.statistics.ranking import draw_scores, joint_level
 
 Floats = npt.NDArray[np.float64]
-DRAWS = 20_000
 
 
 class Point(msgspec.Struct, frozen=True, kw_only=True):
     """One step."""
 
     step: int
-    score: Interval  # with the bounds of the simultaneous band: all steps lie within theirs together
-    to_best: Interval  # this step minus the best, and minus the last; all of these hold together, too
+    score: Interval  # with the bounds of the simultaneous band
+    to_best: Interval  # this step minus the best, and minus the last; all of these hold simultaneously too
     to_last: Interval
 
 
 class Best(msgspec.Struct, frozen=True, kw_only=True):
-    """The step with the highest score, and what that score is without the luck of having been picked."""
+    """The step with the highest score, and that score corrected for selection."""
 
     step: int
     seen: float
     corrected: Interval
-    others: tuple[int, ...]  # steps that may as well be the best
+    others: tuple[int, ...]  # steps that may also be the best
 
 
 class Series(msgspec.Struct, frozen=True, kw_only=True):
@@ -56,10 +55,10 @@ def series(
     population: Population = "problems drawn",
     seed: int = 0,
 ) -> Series:
-    """The scores of the checkpoints on the problems that all of them have a value for."""
+    """Return the scores of checkpoints on the problems for which all of them have a value."""
     check_level(level)
     if len(runs) < 2:
-        raise UsageError("a series needs two steps or more")
+        raise UsageError("a series needs two or more steps")
     steps, parts = [step for step, _ in runs], shared(name, [counts for _, counts in runs])
     spread = covariance(name, parts, population)
     each = band_level(spread, level, seed)
@@ -74,16 +73,16 @@ def series(
         Point(step=step, score=score, to_best=against(best, at), to_last=against(last, at))
         for at, (step, score) in enumerate(zip(steps, scores, strict=True))
     ]
-    luck = winners_luck(np.array([score.estimate for score in scores]), spread, seed)
+    bias = selection_bias(np.array([score.estimate for score in scores]), spread, seed)
     top = scores[best]
-    corrected = msgspec.structs.replace(top, estimate=min(max(top.estimate - luck, top.low), top.high), method="band")
+    corrected = msgspec.structs.replace(top, estimate=min(max(top.estimate - bias, top.low), top.high), method="band")
     rivals = tuple(point.step for point in points if point.to_best.high >= 0 and point.step != steps[best])
     found = Best(step=steps[best], seen=top.estimate, corrected=corrected, others=rivals)
     return Series(metric=name, level=level, population=population, problems=problems, points=tuple(points), best=found)
 
 
 def covariance(name: str, parts: Sequence[Counts], population: Population) -> Floats:
-    """Of the scores: over problems drawn they go up and down together, on these problems only their own luck moves them."""
+    """Return the covariance of the scores: correlated over similar problems, independent on these exact ones."""
     widths = np.array([interval(name, part, population=population).half_width for part in parts])
     errors = np.maximum(widths / NormalDist().inv_cdf(0.975), 1e-9)
     if population == "these problems":
@@ -96,34 +95,29 @@ def covariance(name: str, parts: Sequence[Counts], population: Population) -> Fl
     return np.asarray(together * np.outer(errors, errors))
 
 
-def _draws(spread: Floats, seed: int) -> Floats:
-    size, direction = np.linalg.eigh(spread)
-    rng = np.random.default_rng(seed)
-    return np.asarray(rng.standard_normal((DRAWS, len(spread))) @ (direction * np.sqrt(np.maximum(size, 0))).T)
-
-
 def band_level(spread: Floats, level: float, seed: int = 0) -> float:
-    """The level at which each score's interval must stand so that all of them hold together."""
-    largest = np.abs(_draws(spread, seed) / np.sqrt(np.diag(spread))).max(axis=1)
+    """Return the level of each score's interval at which all of them hold simultaneously."""
+    draws = draw_scores(spread, np.random.default_rng(seed))
+    largest = np.abs(draws / np.sqrt(np.diag(spread))).max(axis=1)
     return min(max(2 * NormalDist().cdf(float(np.quantile(largest, level))) - 1, level), 1 - 1e-9)
 
 
-def winners_luck(scores: Floats, spread: Floats, seed: int = 0) -> float:
-    """How much the highest of several noisy scores lies above its own true value, on average.
+def selection_bias(scores: Floats, spread: Floats, seed: int = 0) -> float:
+    """Return how much the highest of several noisy scores exceeds its own true value, on average.
 
-    The true scores are taken to lie nearer to each other than those seen, by as much as noise pulls them apart.
+    The true scores are assumed to be the observed ones, shrunk towards their mean by the variance that noise adds.
     """
     size = len(scores)
     noise = max(0.0, (np.trace(spread) - spread.sum() / size) / max(1, size - 1))  # of a score against the others' mean
     seen = float(scores.var(ddof=1))
     kept = np.sqrt(max(0.0, 1 - noise / seen)) if seen > 0 else 0.0
     true = scores.mean() + kept * (scores - scores.mean())
-    drawn = true + _draws(spread, seed)
+    drawn = true + draw_scores(spread, np.random.default_rng(seed))
     chosen = drawn.argmax(axis=1)
     return max(0.0, float(np.mean(drawn[np.arange(len(drawn)), chosen] - true[chosen])))
 
 
 def learnt_and_forgotten(name: str, before: Counts, after: Counts) -> tuple[tuple[Moved, ...], tuple[Moved, ...]]:
-    """The problems that the later step solves more often, and less often; the furthest first."""
+    """Return the problems that the later step solves more often, and less often; largest change first."""
     moved = compare(name, before, after).moved
     return tuple(each for each in moved if each.difference > 0), tuple(each for each in moved if each.difference < 0)

@@ -1,7 +1,7 @@
-"""What the solve rates behind some counts may be: pairs of populations, weighed by how well they explain all counts.
+"""The distribution of solve rates behind counts: mixtures of two populations, weighted by their likelihood.
 
-Problems learn from each other only as far as the counts show that they are alike (partial pooling). Every pair of a
-dictionary of populations is tried, in eleven proportions; nothing is drawn, so the same counts give the same answer.
+Problems share information only as far as the counts show that they are alike (partial pooling). Every pair from a
+dictionary of populations is tried in eleven proportions; nothing is random, so the same counts give the same result.
 """
 
 from __future__ import annotations
@@ -16,30 +16,30 @@ import numpy.typing as npt
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
-# A metric's unbiased value for each problem, from n samples, c of them correct, and k.
+# The unbiased value of a metric for each problem, from n samples, c correct ones, and k.
 Estimator = Callable[[npt.ArrayLike, npt.ArrayLike, int], Floats]
 
-_SHAPES = (0.1, 0.3, 1.0, 3.0, 10.0)  # Beta(a, b) populations, from two camps at the ends to nearly alike
-_POINTS = 20  # populations of one rate each, evenly spread over the angles
+_SHAPES = (0.1, 0.3, 1.0, 3.0, 10.0)  # Beta(a, b) populations, from two camps at the ends to nearly equal rates
+_POINTS = 20  # populations with a single rate, evenly spaced in the angle
 _SHARES = np.array([0.02, 0.05, 0.1, 0.2, 0.35, 0.5, 0.65, 0.8, 0.9, 0.95, 0.98])
-_KEPT, _WORSE = 300, 10.0  # mixtures; those whose log-likelihood is that much worse than the best go too
-_LARGEST_SUM = 256  # samples up to which moments are summed over every count; beyond, the delta method is exact enough
+_KEPT, _WORSE = 300, 10.0  # mixtures kept, and the largest log-likelihood difference from the best
+_LARGEST_SUM = 256  # samples up to which moments are exact sums; beyond, the delta method is accurate enough
 
 
 class RateMixture(NamedTuple):
-    """Counts of problems, each distinct one once, and the mixtures that may have made them."""
+    """Distinct counts of problems, and the mixtures that may have generated them."""
 
     n: Ints
     c: Ints
     times: Ints
     rates: Floats
-    kernels: Floats  # populations: the chance of each rate, a row each
+    kernels: Floats  # probability of each rate, one row per population
     likelihood: Floats  # of each distinct count at each rate
-    shares: Floats  # of each population in each mixture, a row a mixture
+    shares: Floats  # of each population, one row per mixture
     weight: Floats  # of each mixture
 
     def expect(self, values: Floats) -> Floats:
-        """The mean of `values[count, rate]` given each count, a row per mixture."""
+        """Return the mean of `values[count, rate]` given each count, one row per mixture."""
         return self._mixed(self.likelihood * values) / self._mixed(self.likelihood)
 
     def _mixed(self, values: Floats) -> Floats:
@@ -48,12 +48,12 @@ class RateMixture(NamedTuple):
 
 
 def fit(n: npt.ArrayLike, c: npt.ArrayLike) -> RateMixture:
-    """The mixtures behind these counts; a problem without samples is taken for one like the others."""
+    """Fit the mixtures to counts; a problem without samples is assumed to be like the others."""
     pairs, times = np.unique(np.stack([np.asarray(n), np.asarray(c)]).astype(np.int64), axis=1, return_counts=True)
     return _fit(tuple(pairs[0].tolist()), tuple(pairs[1].tolist()), tuple(times.tolist()))
 
 
-@lru_cache(maxsize=64)  # every metric of a report asks for the same counts
+@lru_cache(maxsize=64)  # every metric of a report fits the same counts
 def _fit(n: tuple[int, ...], c: tuple[int, ...], repeated: tuple[int, ...]) -> RateMixture:
     samples, correct, times = (np.array(part, dtype=np.int64) for part in (n, c, repeated))
     rates, kernels = _populations(max(1, max(n)), max(1, int(samples @ times)))
@@ -64,13 +64,13 @@ def _fit(n: tuple[int, ...], c: tuple[int, ...], repeated: tuple[int, ...]) -> R
 
 
 def _mixtures(of_kernel: Floats, times: Ints) -> tuple[Floats, Floats]:
-    """The shares of populations in each mixture worth keeping, and its weight, from `of_kernel[count, population]`."""
+    """Return the shares of populations in each likely mixture, and its weight, from `of_kernel[count, population]`."""
     populations = of_kernel.shape[1]
     first, second = np.triu_indices(populations, 1)
     pairs = np.zeros((_SHARES.size, first.size))
     for row, count in zip(of_kernel, times, strict=True):
         pairs += count * np.log(row[second] + _SHARES[:, None] * (row[first] - row[second]))
-    # One population alone counts as much as all its pairs together do for another.
+    # A single population has the prior weight of all pairs together, divided by their number.
     alone = times @ np.log(of_kernel) + math.log(pairs.size / populations)
     score = np.concatenate([alone, pairs.ravel()])
     likely = np.flatnonzero(score > score.max() - _WORSE)
@@ -86,7 +86,7 @@ def _mixtures(of_kernel: Floats, times: Ints) -> tuple[Floats, Floats]:
 
 @lru_cache(maxsize=64)
 def _populations(most: int, total: int) -> tuple[Floats, Floats]:
-    """The rates looked at, and the dictionary: beta populations, and single rates down to half a hit in all samples."""
+    """Return the grid of rates, and the populations: beta distributions, and single rates down to half a hit in total."""
     angles, widths = _angles(most, total)
     right, wrong = 2 * np.log(np.sin(angles)), 2 * np.log(np.cos(angles))
     rows = []
@@ -110,7 +110,7 @@ def _populations(most: int, total: int) -> tuple[Floats, Floats]:
 
 
 def _angles(most: int, total: int) -> tuple[Floats, Floats]:
-    """Where rates are looked at: sin² of angles half a standard error apart, the first and last cell halved on and on."""
+    """Return a grid of angles (rates are their sin²) half a standard error apart, finer at both ends, and its widths."""
     count = int(min(300, max(48, math.ceil(math.pi / 2 * 4 * math.sqrt(most)))))
     step = math.pi / 2 / count
     edge = step
@@ -127,7 +127,7 @@ def _angles(most: int, total: int) -> tuple[Floats, Floats]:
 
 
 def moments(estimate: Estimator, k: int, n: int, rates: Floats) -> tuple[Floats, Floats, Floats]:
-    """The mean, variance and third central moment at each rate of the unbiased estimate from n ≥ k samples."""
+    """Return mean, variance and third central moment of the unbiased estimate from n ≥ k samples, at each rate."""
     size = n if n <= _LARGEST_SUM else k
     values = estimate(np.full(size + 1, size), np.arange(size + 1), k)
     chance = _binomial(size, rates)
@@ -140,9 +140,9 @@ def moments(estimate: Estimator, k: int, n: int, rates: Floats) -> tuple[Floats,
 
 
 def completed(estimate: Estimator, k: int, n: int, rates: Floats) -> tuple[tuple[Floats, Floats, Floats], Floats]:
-    """What n < k samples are expected to give once the rest of the k came back, for each number of correct ones and rate.
+    """Return the expected value of a problem with n < k samples at each rate, by number of correct ones.
 
-    With its moments over what came back: at its true rate it is unbiased.
+    Its moments over the n samples come first; at the true rate it is unbiased.
     """
     correct, rest = np.arange(n + 1), np.arange(k - n + 1)
     totals = correct[:, None] + rest
@@ -153,7 +153,7 @@ def completed(estimate: Estimator, k: int, n: int, rates: Floats) -> tuple[tuple
 
 
 def _binomial(size: int, rates: Floats) -> Floats:
-    """The chance of each number of correct samples, a row a rate."""
+    """Return the probability of each number of correct samples, one row per rate."""
     correct = np.arange(size + 1)
     logs = np.cumsum(np.log(np.maximum(1, correct)))
     chance: Floats = np.exp(

@@ -1,6 +1,6 @@
-"""What a plan stands on: how much one answer varies, how much problems do, and how much the difference of two models does.
+"""Variance components for plans: of one answer, between problems, and of the difference of two models.
 
-From pilots where there are any, else assumed. A metric of several samples follows from the solve rates behind the counts.
+They come from pilots, or are assumed. For a metric of several samples they follow from the fitted solve rates.
 """
 
 from __future__ import annotations
@@ -20,20 +20,19 @@ from markscheme.statistics.metric import CountMetric
 from markscheme.statistics.metrics import metric
 
 Floats = npt.NDArray[np.float64]
-Noise = Callable[[int], float]  # the variance that sampling puts into a problem's value, by the number of samples
+Noise = Callable[[int], float]  # sampling variance of a problem's value, by the number of samples
 
-# Of two models' solve rates over problems, when nothing better is known; and what it may be, far and near relatives.
-#
-# Single answers of 43 public models to GSM8K and hard MATH problems, 656 pairs within 8 points: the variance of a
-# difference is 0.84 to 1.6 times that of one answer, which these ends come to; the middle is for relatives.
+# Assumed correlation of two models' solve rates over problems, and its range from unrelated to closely related models.
+# In single answers of 43 public models to GSM8K and hard MATH problems, 656 pairs within 8 points, the variance of a
+# difference is 0.84 to 1.6 times that of one answer, which this range reproduces.
 CORRELATION = 0.85
 CORRELATIONS = (0.4, 0.99)
-# Without a pilot: how much of the variance of one answer lies between problems (hard or easy) rather than in luck.
+# Without a pilot: the share of the variance of one answer that is between problems.
 BETWEEN_SHARE = 0.6
 
 
 class AnswerVariance(msgspec.Struct, frozen=True):
-    """Where the variance of a model's answers lies."""
+    """The variance components of a model's answers."""
 
     mean: float
     # Of one answer to a given problem, on average: the mean of p(1 - p). Of pass@k, of its value from k samples.
@@ -43,15 +42,15 @@ class AnswerVariance(msgspec.Struct, frozen=True):
 
 
 def assumed(mean: float = 0.5) -> AnswerVariance:
-    """A benchmark of which nothing is known but about how often it is solved; one half is the worst case."""
+    """Return assumed components for an expected solve rate; one half is the worst case."""
     if not 0 < mean < 1:
-        raise UsageError(f"the expected solve rate is a share between 0 and 1, not {mean}")
+        raise UsageError(f"the expected solve rate must be between 0 and 1, not {mean}")
     total = mean * (1 - mean)
     return AnswerVariance(mean, (1 - BETWEEN_SHARE) * total, BETWEEN_SHARE * total)
 
 
 def from_pilot(*pilots: Counts) -> AnswerVariance:
-    """What first runs show, averaged. With one sample per problem the split is assumed: one answer cannot show it."""
+    """Estimate the components from pilots, averaged. With one sample per problem the split is assumed."""
     if len(pilots) > 1:
         each = [from_pilot(counts) for counts in pilots]
         mean, within, between = np.mean([(one.mean, one.within, one.between) for one in each], axis=0).tolist()
@@ -59,10 +58,10 @@ def from_pilot(*pilots: Counts) -> AnswerVariance:
     n, c = pilots[0].n, pilots[0].c
     seen = n > 0
     if not seen.any():
-        raise UsageError("the pilot has no responses to learn from")
+        raise UsageError("the pilot has no responses")
     rates = c[seen] / n[seen]
     mean = float(rates.mean())
-    # Nothing wrong (or right) in a pilot does not make it certain: half a problem of each is added.
+    # Half a problem of each kind is added, since a pilot without errors does not prove a rate of 1.
     guarded = (float(rates.sum()) + 0.5) / (rates.size + 1)
     repeated = pilots[0].independent >= 2
     if repeated.sum() < 2:
@@ -75,16 +74,16 @@ def from_pilot(*pilots: Counts) -> AnswerVariance:
 
 
 class BetweenProblems(msgspec.Struct, frozen=True):
-    """How much the true difference of two models varies over problems, and what it may be."""
+    """The variance of the true difference of two models over problems, with its range."""
 
     value: float
     low: float
     high: float
-    clusters: int | None = None  # independent groups of problems behind it, where problems come in families
+    clusters: int | None = None  # number of independent groups, if problems come in families
 
 
 def difference_between(a: Counts, b: Counts, name: str = "accuracy") -> BetweenProblems:
-    """From two piloted models, sampling noise taken off, with an 80 % range; clusters count as the units drawn."""
+    """Estimate it from two pilots, without sampling noise, with an 80 % range; clusters are the sampling units."""
     of = metric(name)
     theirs = set(b.keys)
     shared = [key for key in a.keys if key in theirs]
@@ -100,7 +99,7 @@ def difference_between(a: Counts, b: Counts, name: str = "accuracy") -> BetweenP
     labels = one.clusters or two.clusters
     error, freedom = standard_error(change, labels)
     seen = error**2 * len(kept)
-    # A variance of heavy-tailed differences is known less well than a normal one's; the fourth moment says how much.
+    # The variance of heavy-tailed differences is less certain, by their fourth moment.
     centred = change - change.mean()
     tails = float(np.mean(centred**4) / max(np.mean(centred**2), 1e-12) ** 2) if not labels else 3.0
     effective = max(1.0, 2 * freedom / max(0.5, tails - 1))
@@ -112,19 +111,19 @@ def difference_between(a: Counts, b: Counts, name: str = "accuracy") -> BetweenP
 
 
 def assumed_between(spread: AnswerVariance) -> BetweenProblems:
-    """Without two pilots: models that are near or far relatives."""
+    """Return an assumed value without two pilots."""
     near, far = (2 * spread.between * (1 - correlation) for correlation in reversed(CORRELATIONS))
     return BetweenProblems(2 * spread.between * (1 - CORRELATION), near, far)
 
 
 def of_metric(name: str, pilots: Sequence[Counts], mean: float = 0.5) -> tuple[AnswerVariance, Noise]:
-    """How much a metric's value varies over problems, and by luck with so many samples of each."""
+    """Return the variance components of a metric, and its sampling noise by the number of samples."""
     of = metric(name)
     if of.k == 1:
         known = from_pilot(*pilots) if pilots else assumed(mean)
         return known, lambda n: known.within / n
     if not isinstance(of, CountMetric):
-        raise UsageError(f"a plan is for accuracy, pass@K, pass^K or g-pass@K:TAU, not for {name}")
+        raise UsageError(f"a plan supports accuracy, pass@K, pass^K and g-pass@K:TAU, not {name}")
     rates, chances = _rates(pilots, mean)
 
     def noise(n: int) -> float:
@@ -137,12 +136,12 @@ def of_metric(name: str, pilots: Sequence[Counts], mean: float = 0.5) -> tuple[A
 
 
 def _rates(pilots: Sequence[Counts], mean: float) -> tuple[Floats, Floats]:
-    """Solve rates and how frequent each is: what explains the pilots' counts, or a beta distribution with the usual spread."""
+    """Return solve rates and their probabilities, fitted to pilots, or a beta distribution with the usual spread."""
     if pilots:
         n, c = (np.concatenate([getattr(each, part) for each in pilots]) for part in "nc")
         mixture = solve_rates.fit(n[n > 0], c[n > 0])
         return mixture.rates, mixture.weight @ mixture.shares @ mixture.kernels
-    assumed(mean)  # refuses what is not a share
+    assumed(mean)  # checks the range
     size = 1 / BETWEEN_SHARE - 1
     angles = (np.arange(2000) + 0.5) * math.pi / 4000
     logs = (2 * mean * size - 1) * np.log(np.sin(angles)) + (2 * (1 - mean) * size - 1) * np.log(np.cos(angles))
