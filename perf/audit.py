@@ -55,7 +55,7 @@ def impossible(rng: np.random.Generator) -> Iterator[Row]:
 
 
 def lost(rng: np.random.Generator) -> Iterator[Row]:
-    """Responses that go missing more often on hard problems: bias and coverage on exactly these problems and drawn ones."""
+    """Responses that go missing more often on hard problems: bias and coverage on these exact problems and drawn ones."""
     yield ("metric", "lost if hard", "population", "bias", "coverage", "width", "undefined")
     for name, asked, share in (("pass@8", 16, 0.6), ("pass@8", 8, 0.3), ("pass^4", 8, 0.6), ("pass@4", 4, 0.2)):
         large = truth(name, curves(rng, 400_000, 0.3))
@@ -101,7 +101,7 @@ def few_samples(rng: np.random.Generator) -> Iterator[Row]:
 
 
 def few_compared(rng: np.random.Generator) -> Iterator[Row]:
-    """Two models on exactly these problems: coverage, width beside Student's paired t, false alarms, power for ten points."""
+    """Two models on these exact problems: coverage, width beside Student's paired t, false alarms, power for ten points."""
     yield (
         "problems × samples",
         "coverage",

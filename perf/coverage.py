@@ -265,7 +265,7 @@ TABLES: dict[str, tuple[str, str, Simulation]] = {
         "false alarms, or where models differ: it holds or the output warns",
         differences,
     ),
-    "fixed_differences": ("Two models, exactly these problems", "false alarms", fixed_differences),
+    "fixed_differences": ("Two models, these exact problems", "false alarms", fixed_differences),
     "marker": (
         "Scores corrected for the marker's errors",
         "uncorrected holds",
@@ -276,7 +276,7 @@ TABLES: dict[str, tuple[str, str, Simulation]] = {
         "uncorrected holds",
         lambda rng, quick: marker_coverage.differences(rng, quick, Tally),
     ),
-    "until": ("Sampling until it is known, exactly these problems", "bias", until),
+    "until": ("Sampling until it is known, these exact problems", "bias", until),
     "averages": ("The average over benchmarks", "–", averages),
     "families": ("Problems in clusters", "–", families),
     "rates": ("Shares of a verdict", "–", verdict_rates),

@@ -40,7 +40,7 @@ def together(rng: np.random.Generator, p: Floats, requests: int, size: int, alik
 
 
 def dependent(rng: np.random.Generator) -> Iterator[Row]:
-    """Several samples a request, on exactly these 30 problems: requests as units, and as if samples were independent."""
+    """Several samples a request, on these exact 30 problems: requests as units, and as if samples were independent."""
     yield (
         "metric",
         "requests × samples",

@@ -1,4 +1,4 @@
-"""Intervals for exactly these problems: every metric, every k up to n, missing samples, and at the edges."""
+"""Intervals for these exact problems: every metric, every k up to n, missing samples, and at the edges."""
 
 from dataclasses import replace
 

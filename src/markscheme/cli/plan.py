@@ -36,7 +36,7 @@ def run(args: argparse.Namespace) -> int:
 def _parts(plan: Plan) -> Iterator[Part]:
     from markscheme.reporting.planning import plan_range, plan_rows
 
-    about = "problems like these" if plan.population == "problems drawn" else "these problems"
+    about = "similar problems" if plan.population == "problems drawn" else "these exact problems"
     several = "" if plan.models == 2 else f" between any two of {plan.models} models (all comparisons hold together)"
     what = "" if plan.metric == "accuracy" else f" in {plan.metric}"
     difference = f"a difference of {100 * plan.detect:g} points{what}{several} on {plan.problems} problems"

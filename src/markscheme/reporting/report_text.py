@@ -136,7 +136,8 @@ def _print_pair(compared: Compared, pair: Comparison) -> None:
         span = f"{100 * unseen.low:+.1f} to {100 * unseen.high:+.1f}"
         screen.print(f"if one problem in twenty is of a kind that is absent here: {span}")
     if compared.corrected is not None:
-        screen.print(f"B − A  {_points(compared.corrected)}   corrected for marker errors found by people")
+        line = f"B − A  {_points(compared.corrected)}   corrected for marker errors found by people"
+        screen.print(line, soft_wrap=True)
     better = min(max(pair.probability_better, 0.001), 0.999)  # never certain
     screen.print(f"p = {pair.p_value:.3g} · B is better with probability {100 * better:.1f} %")
     found = "no difference"
