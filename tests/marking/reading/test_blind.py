@@ -13,6 +13,7 @@ from markscheme.marking import get_protocol, mark
 GOLDS = {
     "values": ("5", "-3", "1000", "\\frac{1}{2}", "x^2+1", "(1,2)", "12\\text{ cm}", "\\sqrt{53}", "0.5", "\\{1, 3\\}"),
     "letters": ("A", "B", "C", "D", "(E)", "AC"),
+    "small letters": ("a", "b", "e"),
     "yes or no": ("yes", "no"),
     "true or false": ("True", "False"),
     "days": ("Monday", "Tuesday", "Friday"),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from markscheme.marking.protocol import Assessment
 from markscheme.marking.reading.numbers import Number, number, unscaled
@@ -14,9 +14,9 @@ if TYPE_CHECKING:  # reading numbers alone needs no algebra
     from markscheme.marking.equality import AnswerComparison
     from markscheme.marking.reading.reader import Reading
 
-_NESTING = re.compile(r"[()\[\]{}]+|\\(?:frac|left|right|sqrt)(?![a-zA-Z])")
+_NESTING: Final = re.compile(r"[()\[\]{}]+|\\(?:frac|left|right|sqrt)(?![a-zA-Z])")
 # Characters of an answer that are worth comparing, nesting aside: ten thousand brackets around a 1 are still a 1.
-MAX_COMPARED = 4_000
+_COMPARED, _NESTED = 4_000, 25_000
 
 
 @lru_cache(maxsize=16384)
@@ -45,11 +45,11 @@ def number_or_side(content: str) -> Number | None:
 
 
 def is_endless(content: str) -> bool:
-    """Whether an answer is longer than anyone states one, so that reading it would only cost time."""
-    if len(content) <= MAX_COMPARED:
+    """True for an answer that is longer than anyone states one, so that reading it would only cost time."""
+    if len(content) <= _COMPARED:
         return False
     unbalanced = any(content.count(opened) != content.count(closed) for opened, closed in ("()", "{}", "[]"))
-    return unbalanced or len(content) > 25_000 or len(_NESTING.sub("", content)) > MAX_COMPARED
+    return unbalanced or len(content) > _NESTED or len(_NESTING.sub("", content)) > _COMPARED
 
 
 def by_equality(reading: Reading, right: Number) -> Assessment:
@@ -65,19 +65,17 @@ def by_equality(reading: Reading, right: Number) -> Assessment:
 
 
 def judged(reading: Reading, result: AnswerComparison) -> Assessment:
-    """What a comparison says of an answer. One that cannot be read is wrong: the response's fault, not the marker's."""
+    """The verdict of a comparison. An answer that cannot be read is wrong: the response's fault, not the marker's."""
     undecided = result.equal is None and not result.why.startswith("the answer cannot be read")
     verdict = Verdict.UNMARKABLE if undecided else Verdict.CORRECT if result.equal else Verdict.WRONG
     return Assessment(verdict, reading.answer, result.why, reading.span, result.flags)
 
 
 def compared(value: Number | None, content: str, span: tuple[int, int], gold: Gold) -> Assessment:
-    """Right when both are the same number."""
+    """Correct if both are the same number."""
     right = gold_number(str(gold))
     if right is None:
         return Assessment(Verdict.UNMARKABLE, content, f"the gold {str(gold)[:40]!r} is not a number", span)
     if value is None:
         return Assessment(Verdict.WRONG, content, f"{content[:40]!r} is not a number", span)
-    if value == right or unscaled(content) == right:
-        return Assessment(Verdict.CORRECT, content, f"{content[:40]} is {right}", span)
-    return Assessment(Verdict.WRONG, content, f"{content[:40]} is not {right}", span)
+    return Assessment.of(value == right or unscaled(content) == right, content, right, span, shown=content[:40])

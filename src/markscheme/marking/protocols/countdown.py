@@ -1,4 +1,4 @@
-r"""`countdown`: an equation in which every given number stands exactly once and which gives the target exactly.
+r"""`countdown`: an equation that uses every given number exactly once and gives the target exactly.
 
 The equation is read from the last `<answer>`, else the last `\boxed`, else what follows `Answer:`, else the last
 equation with exactly the given numbers. Arithmetic is exact; nothing of the response is ever evaluated as code.
@@ -7,6 +7,7 @@ equation with exactly the given numbers. Arithmetic is exact; nothing of the res
 from __future__ import annotations
 
 import re
+from typing import Final
 
 from markscheme.countdown.judging import Judgement, literals_of_sides
 from markscheme.countdown.judging import judge as judge_answer
@@ -15,16 +16,19 @@ from markscheme.marking.reading.boxes import last_box
 from markscheme.marking.reading.ending import breaks_off, is_cut_off
 from markscheme.marking.reading.equations import equations
 from markscheme.marking.reading.extracted import ExtractedAnswer, trimmed
+from markscheme.marking.reading.marks import either, mark, words
 from markscheme.marking.reading.sections import ResponseSections
 from markscheme.marking.reading.tags import tagged_answer
 from markscheme.types import CountdownGold, Gold, Verdict
 
-_ANSWER = re.compile(r"(?:answer|Answer|ANSWER)\b[*_]{0,3}\s?(?:is)?[*_\s]{0,3}[:：]?")
-_REJECTED = re.compile(r"(?i:\b(?:not|no|try|too|wrong|close|but|wait)\b)|[≠❌✗]")
-# Of a longer "equation" the rest is not read: so many brackets are still one, and no puzzle needs more.
-_MAX_LENGTH = 25_000
-_LINES = 200  # how many lines from the end are looked at for one that is an equation
-_TRIED = 3_000  # equations that are looked at in them: no attempt at a puzzle has so many
+_ANSWER: Final = re.compile(rf"{either('answer_words')}\b[*_]{{0,3}}\s?(?:{mark('verb')})?[*_\s]{{0,3}}[:：]?\s*+")
+_REJECTED: Final = re.compile(rf"(?i:\b{either('rejecting')}\b)|[≠❌✗]")
+_TAILS: Final = sorted({word[1:] for word in words("answer_words")})  # which a text is searched for
+_TRIES: Final = 64
+# Characters of an "equation" that are read: so many brackets are still one, and no puzzle needs more.
+_MAX_LENGTH: Final = 25_000
+_LINES: Final = 200  # lines from the end that are searched for an equation
+_TRIED: Final = 3_000  # equations that are looked at in them
 
 
 def find(sections: ResponseSections, gold: CountdownGold) -> ExtractedAnswer | None:
@@ -50,31 +54,26 @@ def _judged(answer: ExtractedAnswer, gold: CountdownGold) -> Judgement:
 
 
 def _stated(text: str, start: int, end: int) -> ExtractedAnswer | None:
-    """What follows the last "answer" on its line, or on the next if that line ends there."""
+    """The equation after the last "answer" on its line, or on the next if that line ends there."""
     stop = end
-    for _ in range(64):
-        at = max(text.rfind(word, start, stop) for word in ("nswer", "NSWER")) - 1
+    for _ in range(_TRIES):
+        at = max(text.rfind(word, start, stop) for word in _TAILS) - 1
         if at < start:
             return None
         stop = at + 1
         lead = _ANSWER.match(text, at, end)
         if lead is None:
             continue
-        spaces = _SPACES.match(text, lead.end(), end)
-        begin = spaces.end() if spaces else lead.end()
-        newline = text.find("\n", begin, end)
-        answer = _last_equation(text, begin, newline if newline >= 0 else end)
+        newline = text.find("\n", lead.end(), end)
+        answer = _last_equation(text, lead.end(), newline if newline >= 0 else end)
         if answer is not None:
             return answer
     return None
 
 
-_SPACES = re.compile(r"\s*+")
-
-
 def _concluded(text: str, start: int, end: int, nums: tuple[int, ...]) -> ExtractedAnswer | None:
-    """The last equation that uses exactly the given numbers, so that a check behind it does not count; with no numbers
-    given, the last equation."""
+    """The last equation that uses exactly the given numbers, so that a check after it does not count; without numbers, the
+    last equation."""
     finish, given, tried = end, sorted(nums), 0
     for _ in range(_LINES):
         if finish <= start:

@@ -1,21 +1,17 @@
-r"""The protocols for plain numbers: `gsm8k-strict` (behind the last `####`), `gsm8k-numeric` (the `ANSWER:` line, with
+r"""The protocols for plain numbers: `gsm8k-strict` (after the last `####`), `gsm8k-numeric` (the `ANSWER:` line, with
 fallbacks) and `gsm8k-flexible` (the last number). All compare values, so that `18.0` and `$18` are 18.
 """
 
 from __future__ import annotations
 
 import re
+from typing import Final
 
 from markscheme.marking.protocol import Assessment
-from markscheme.marking.protocols._numeric import (
-    by_equality,
-    compared,
-    gold_number,
-    number_in,
-    number_or_side,
-)
+from markscheme.marking.protocols._numeric import by_equality, compared, gold_number, number_in, number_or_side
 from markscheme.marking.reading.boxes import last_box
 from markscheme.marking.reading.extracted import trimmed
+from markscheme.marking.reading.marks import either
 from markscheme.marking.reading.numbers import last_number_run, number, run_value
 from markscheme.marking.reading.reader import final_answer
 from markscheme.marking.reading.sections import ResponseSections
@@ -24,11 +20,13 @@ from markscheme.marking.reading.values import VALUE
 from markscheme.types import Gold, Verdict
 
 # `18 dollars for 9 eggs` answers 18; `18 or 19` does not say which.
-_FIRST = re.compile(r"[*_$\\(\s]*+[-+]?[$€£¥₹]?\d[\d,]*+(?>(?:\.\d*)?)(?=\s++(?!(?:or|and|to)\b)[^\W\d_])")
+_FIRST: Final = re.compile(
+    rf"[*_$\\(\s]*+[-+]?[$€£¥₹]?\d[\d,]*+(?>(?:\.\d*)?)(?=\s++(?!{either('between')}\b)[^\W\d_])"
+)
 
 
 def strict(sections: ResponseSections, gold: Gold) -> Assessment:
-    """The number behind the last `####`; without any `####`, the entire output is the answer."""
+    """The number after the last `####`; without any `####`, the entire output is the answer."""
     text, start, end = sections.text, sections.start, sections.end
     if text.find("####", start, end) < 0:
         whole = trimmed(text, start, end, "concluded")
@@ -38,7 +36,7 @@ def strict(sections: ResponseSections, gold: Gold) -> Assessment:
         return compared(value, whole.content, (whole.start, whole.end), gold)
     found = hashed_answer(text, start, end)
     if found is None:
-        return Assessment(Verdict.NO_ANSWER, why="no number behind a ####")
+        return Assessment(Verdict.NO_ANSWER, why="no number after a ####")
     value = number_or_side(found.content)
     if value is None and (first := _FIRST.match(found.content)) is not None:
         value = number(first[0])
@@ -46,20 +44,20 @@ def strict(sections: ResponseSections, gold: Gold) -> Assessment:
 
 
 def flexible(sections: ResponseSections, gold: Gold) -> Assessment:
-    r"""The last number, inside the last `\boxed{}` if there is one, whatever stands behind it or around it."""
+    r"""The last number, in the last `\boxed{}` if there is one, whatever is around it."""
     box = last_box(sections.text, sections.start, sections.end)
-    if box is not None:
-        value = number(box.content)  # "2:00 pm" is one number, though its last digits are another
-        if value is not None:
-            return compared(value, box.content, (box.start, box.end), gold)
-        if last_number_run(sections.text, box.start, box.end) is not None:
-            return _last_number(sections.text, box.start, box.end, gold)
+    value = (
+        number(box.content) if box is not None else None
+    )  # "2:00 pm" is one number, though its last digits are another
+    if box is not None and value is not None:
+        return compared(value, box.content, (box.start, box.end), gold)
+    if box is not None and last_number_run(sections.text, box.start, box.end) is not None:
+        return _last_number(sections.text, box.start, box.end, gold)
     return _last_number(sections.text, sections.start, sections.end, gold)
 
 
 def numeric(sections: ResponseSections, gold: Gold) -> Assessment:
-    """The number of the answer that the response states or concludes, else the last number, which is the fallback of
-    Inspect's numeric match."""
+    """The number that the response states or concludes, else the last number, which is what Inspect's numeric match takes."""
     reading = final_answer(sections, VALUE)
     if reading is not None:
         value = number_in(reading)

@@ -1,8 +1,8 @@
 """`judge-reply`: what a model that was asked to judge says. `correct` is "the answer is the gold", `wrong` that it is not.
 
-The question's choices hold the words for right, wrong and, where there are some, undecided; ways to say the same stand
-with ` | ` between them. A bare word must be the entire reply; `VERDICT: RIGHT`, which nobody says by accident, may also be
-the last line. Whatever else is said, or two different verdicts, is no opinion.
+The question's choices hold the words for right, wrong and, if there are any, undecided; ` | ` separates ways to say the
+same. A bare word must be the entire reply; `VERDICT: RIGHT`, which nobody says by accident, may also be the last line.
+Anything else, or two different verdicts, is not an opinion.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ _DECORATION = " \t*_`\"'.[]"
 
 
 def judge(sections: ResponseSections, _gold: Gold) -> Assessment:
-    """The gold is not looked at: what was right, the judge was told."""
+    """Ignore the gold: the judge was told it."""
     reply = sections.text[sections.start : sections.sequel_end]
     lines = [line.strip(_DECORATION).casefold() for line in reply.splitlines() if line.strip(_DECORATION)]
     words = [[word.casefold() for word in choice.split(" | ")] for choice in sections.choices]

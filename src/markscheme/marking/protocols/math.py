@@ -12,13 +12,13 @@ from typing import Final, NamedTuple
 from markscheme.marking.equality import AnswerComparison, compare
 from markscheme.marking.equality.units import unit_asked
 from markscheme.marking.protocol import Assessment
-from markscheme.marking.protocols._numeric import is_endless
+from markscheme.marking.protocols._numeric import is_endless, judged
 from markscheme.marking.reading import kinds
 from markscheme.marking.reading.numbers import ascii_digits
 from markscheme.marking.reading.reader import Reading, final_answer, typeset_answer
 from markscheme.marking.reading.rounding import places_asked
 from markscheme.marking.reading.sections import ResponseSections
-from markscheme.marking.reading.values import LETTERS, TEXT, VALUE, Kind
+from markscheme.marking.reading.values import LETTERS, TEXT, VALUE, WORD_CLASSES, Kind
 from markscheme.marking.reading.words import english
 from markscheme.marking.restating import asks_to_work_out, is_same_writing, restates
 from markscheme.types import Gold, Verdict
@@ -27,7 +27,11 @@ _LETTER: Final = re.compile(
     r"\$?\\(?:text|textbf|mathrm|mathbf)\{\s?\(?([A-J])\)?\s?\}\$?|\$([A-J])\$\.?|\(?([A-J])\)?[.:)]?|([A-J]{2,5})|\(([a-j])\)|([a-e])"
 )
 _TEXT: Final = re.compile(r"\\(?:text|mbox|mathrm|textbf)\s?\{([^{}]*)\}")
-_NOTHING: Final = Assessment(Verdict.NO_ANSWER, why="no answer was stated")
+_FORMULAS: Final = re.compile(r"\$[^$]*\$")
+_LONG_WORD: Final = re.compile(r"[a-z]{3,}")
+_MATHEMATICAL: Final = re.compile(r"[\d\\$=+^]")
+# Words of a class that answer the same question.
+_GROUPS: Final = (("yes", "no"), ("true", "false"), ("none", "all", "unknown"))
 
 
 class Asked(NamedTuple):
@@ -38,26 +42,25 @@ class Asked(NamedTuple):
     letter: str | None = None  # of a choice
     word: str | None = None  # of a small class: yes, true, Monday …
 
-
-_GROUPS: Final = (("YES", "NO"), ("TRUE", "FALSE"), ("NONE", "ALL", "UNKNOWN"))
+    @property
+    def is_ambiguous(self) -> bool:
+        """True for `e`, which may be a choice or a number."""
+        return self.letter is not None and len(self.answer) == 1 and self.answer.islower()
 
 
 @lru_cache(maxsize=16384)
 def asked(gold: str) -> Asked:
     """What a gold asks for."""
     answer = gold_answer(gold)
-    letter = _LETTER.fullmatch(answer)
-    if letter is not None:
+    if (letter := _LETTER.fullmatch(answer)) is not None:
         return Asked(answer, LETTERS, letter[letter.lastindex or 0].upper())
     bare = _TEXT.sub(r"\1", answer).strip()
     if (word := _word_asked(answer, bare.lower())) is not None:
         return word
-    if "$" in bare and re.search(r"[a-z]{3,}", re.sub(r"\$[^$]*\$", "", bare)):
-        return Asked(answer, TEXT)
-    if not re.search(r"\w", bare):
-        return Asked(answer, TEXT)  # brackets to be closed
-    plain = not re.search(r"[\d\\$=+^]", bare)
-    return Asked(answer, TEXT if plain and any(len(each) > 2 and each.isalpha() for each in bare.split()) else VALUE)
+    brackets = not re.search(r"\w", bare)  # to be closed
+    sentence = "$" in bare and _LONG_WORD.search(_FORMULAS.sub("", bare))
+    words = not _MATHEMATICAL.search(bare) and any(len(each) > 2 and each.isalpha() for each in bare.split())
+    return Asked(answer, TEXT if brackets or sentence or words else VALUE)
 
 
 def _word_asked(answer: str, bare: str) -> Asked | None:
@@ -67,8 +70,8 @@ def _word_asked(answer: str, bare: str) -> Asked | None:
     if group is not None and not classes & (kinds.YES | kinds.NO | kinds.TRUE | kinds.FALSE):
         return Asked(answer, Kind("word", 0, group), word=bare)
     for names in _GROUPS:
-        if name := next((name for name in names if classes & kinds.CLASSES[name]), None):
-            return Asked(answer, Kind("word", sum(kinds.CLASSES[each] for each in names)), word=name.lower())
+        if name := next((name for name in names if classes & WORD_CLASSES[name]), None):
+            return Asked(answer, Kind("word", sum(WORD_CLASSES[each] for each in names)), word=name)
     return None
 
 
@@ -85,15 +88,14 @@ def gold_answer(gold: str) -> str:
 def judge(sections: ResponseSections, gold: Gold) -> Assessment:
     """Correct, wrong, or why neither can be said."""
     right = asked(str(gold))
-    found = _judged(sections, right, right.kind)
-    if (
-        found.verdict is not Verdict.CORRECT
-        and right.letter is not None
-        and right.answer.islower()
-        and len(right.answer) == 1
-    ):
-        named = _judged(sections, right, VALUE)  # `e` may be a choice or a number
-        found = named if named.verdict is Verdict.CORRECT else found
+    reading = final_answer(sections, right.kind)
+    if right.is_ambiguous:
+        reading = _letter_or_value(reading, final_answer(sections, VALUE))
+    if reading is None:
+        return Assessment(Verdict.NO_ANSWER, why="no answer was stated")
+    if is_endless(reading.answer):
+        return Assessment(Verdict.WRONG, reading.answer, "longer than any answer", reading.span)
+    found = _compared(sections, reading, right)
     if found.verdict is Verdict.CORRECT and sections.statement and _is_restated(sections, found, right.answer):
         return found._replace(
             verdict=Verdict.WRONG, why="repeats a formula of the statement", flags=(*found.flags, "restated")
@@ -101,27 +103,21 @@ def judge(sections: ResponseSections, gold: Gold) -> Assessment:
     return found
 
 
-def _judged(sections: ResponseSections, right: Asked, kind: Kind) -> Assessment:
-    reading = final_answer(sections, kind)
-    if reading is None:
-        return _NOTHING
-    if is_endless(reading.answer):
-        return Assessment(Verdict.WRONG, reading.answer, "longer than any answer", reading.span)
-    return _compared(sections, reading, right)
+def _letter_or_value(letter: Reading | None, value: Reading | None) -> Reading | None:
+    """One reading of an answer that may be a choice or a value: the stronger one, with the other as its alternative."""
+    if letter is None or value is None:
+        return letter or value
+    first, second = (value, letter) if value.rank > letter.rank else (letter, value)
+    return first._replace(alternative=second.answer)
 
 
 def _compared(sections: ResponseSections, reading: Reading, right: Asked) -> Assessment:
-    if right.letter is not None and (len(right.answer) > 1 or not right.answer.islower()):
+    if right.letter is not None and not right.is_ambiguous:
         same = sorted(reading.answer.strip()) == sorted(right.letter)
         return Assessment.of(same, reading.answer, right.letter, reading.span)
-    if right.letter is not None and reading.answer.strip() == right.letter:
-        return Assessment.of(True, reading.answer, right.letter, reading.span)
-    if right.word is not None and reading.answer == right.word:
-        return Assessment.of(True, reading.answer, right.answer, reading.span)
-    result = _comparison(sections, reading, right.answer)
-    undecided = result.equal is None and not result.why.startswith("the answer cannot be read")
-    verdict = Verdict.UNMARKABLE if undecided else Verdict.CORRECT if result.equal else Verdict.WRONG
-    return Assessment(verdict, reading.answer, result.why, reading.span, result.flags)
+    if reading.answer.strip() == right.letter or (right.word is not None and reading.answer == right.word):
+        return Assessment.of(True, reading.answer, right.letter or right.answer, reading.span)
+    return judged(reading, _comparison(sections, reading, right.answer))
 
 
 def _comparison(sections: ResponseSections, reading: Reading, right: str) -> AnswerComparison:
@@ -145,13 +141,14 @@ def _comparison(sections: ResponseSections, reading: Reading, right: str) -> Ans
 
 
 def _is_same(part: str, first: str, right: str) -> bool:
-    """Whether one of several values says the same: "95 minutes or 1 hour and 35 minutes"."""
+    """True if one of several values says the same: "95 minutes or 1 hour and 35 minutes"."""
     return bool(compare(part, right).equal or compare(part, first).equal)
 
 
 def _is_restated(sections: ResponseSections, found: Assessment, gold: str) -> bool:
-    """Whether a right answer only repeats what the statement asks to work out: `2 + 3` is not an answer to "Evaluate 2 + 3"."""
+    """True if a right answer only repeats what the statement asks to work out: `2 + 3` does not answer "Evaluate 2 + 3"."""
     answer, statement = found.answer or "", sections.statement
-    if len(answer.strip("()[]. ")) < 2:  # the label of a choice
-        return False
-    return restates(answer, statement) and asks_to_work_out(statement) and not is_same_writing(answer, gold)
+    label = len(answer.strip("()[]. ")) < 2
+    return (
+        not label and restates(answer, statement) and asks_to_work_out(statement) and not is_same_writing(answer, gold)
+    )

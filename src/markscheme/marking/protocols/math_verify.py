@@ -1,7 +1,7 @@
 """`math-verify`: Hugging Face's Math-Verify as it comes, for comparison. Needs the extra `math-verify`.
 
-It stops itself with signals, which only work in a main thread, and loads sympy; so it runs in a worker process, where
-its own limits of five seconds hold and ours stands behind them. It sees the response after thinking.
+It stops itself with signals, which only work in a main thread, and loads sympy; so it runs in a worker process, with
+our time limit as well as its own of five seconds. It sees the response after thinking.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ MAX_LENGTH = 200_000  # of a longer response only the end is given to it: its pa
 
 
 def judge(sections: ResponseSections, gold: Gold) -> Assessment:
-    """What the library says of the text, and which answer it took."""
+    """The library's verdict on the text, and the answer it took."""
     from markscheme.marking.sandbox import default_pool
 
     if not get_protocol("math-verify").available():
@@ -37,7 +37,7 @@ def judge(sections: ResponseSections, gold: Gold) -> Assessment:
 
 
 def ask(text: str, gold: str) -> list[Any]:
-    """In the worker: whether it is right, the answer as the library shows it, whether the gold could be read."""
+    """Ask the library, in the worker: is it right, the answer as it shows it, could it read the gold."""
     from math_verify import parse, verify
 
     # A bare gold is LaTeX without its dollars, which is how the library wants it.

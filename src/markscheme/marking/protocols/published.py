@@ -23,7 +23,7 @@ _OTHER = "is not the string"
 
 
 def lm_eval_strict(sections: ResponseSections, gold: Gold) -> Assessment:
-    """The *first* `#### N` behind thinking; `#### 18.0` and `####18` are wrong."""
+    """The *first* `#### N` after thinking; `#### 18.0` and `####18` are wrong."""
     # The harness never sees an invented next question cut off, so neither does this: only thinking is set apart.
     found = _STRICT.search(sections.text, sections.after_thinking, sections.sequel_end)
     if found is None:
@@ -32,7 +32,7 @@ def lm_eval_strict(sections: ResponseSections, gold: Gold) -> Assessment:
 
 
 def lm_eval_flexible(sections: ResponseSections, gold: Gold) -> Assessment:
-    """The last match behind thinking, which may be `$.` or `-5` out of `18-5`."""
+    """The last match after thinking, which may be `$.` or `-5` out of `18-5`."""
     text, start = sections.text, sections.after_thinking
     stop = _end_of_last_match(text, start, sections.sequel_end)
     if stop == start:
@@ -57,9 +57,10 @@ def _end_of_last_match(text: str, start: int, end: int) -> int:
 
 
 def gsm8k_benchmark(sections: ResponseSections, gold: Gold) -> Assessment:
-    """What stands behind the first `####`, thinking included: digits, points and minus signs only, of the gold too, so that
-    `1,010` is read as `1` and `$18` is nothing; a gold without `####` is the number itself. Without `####` the entire output is
-    the answer: so says the document, while the published code finds none."""
+    """The text after the first `####`, thinking included: digits, points and minus signs only, of the gold too.
+
+    So `1,010` is read as `1` and `$18` is nothing; a gold without `####` is the number itself. Without `####` the entire
+    output is the answer: so says the document, while the published code finds none."""
     wanted = _BENCHMARK.search(text if "####" in (text := str(gold)) else f"#### {text}")
     stated = _BENCHMARK.search(sections.text)
     if stated is None:

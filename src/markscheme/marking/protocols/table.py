@@ -1,4 +1,4 @@
-r"""Every built-in protocol: one table. A file in this folder says how a rule judges; here stand its name and version.
+r"""Every built-in protocol: one table. A file in this folder says how a rule judges; its name and version are here.
 
 A version goes up whenever any response would be judged differently. The judging code is imported on first use, because
 mathematical equality takes longer to import than `markscheme list` to run.
@@ -21,15 +21,14 @@ if TYPE_CHECKING:
 def _in_file(name: str, function: str = "judge") -> Judge:
     """A function of a file in this folder, imported when it is first called."""
 
+    @cache
+    def loaded() -> Judge:
+        found: Judge = getattr(import_module(f"markscheme.marking.protocols.{name}"), function)
+        return found
+
     def judge(sections: ResponseSections, gold: Gold) -> Assessment:
-        return _loaded(name, function)(sections, gold)
+        return loaded()(sections, gold)
 
-    return judge
-
-
-@cache
-def _loaded(name: str, function: str) -> Judge:
-    judge: Judge = getattr(import_module(f"markscheme.marking.protocols.{name}"), function)
     return judge
 
 
@@ -46,45 +45,24 @@ def _as_the_gold(gold: Gold) -> Kind:
 
 
 PROTOCOLS: Final = (
-    Protocol(
-        "countdown", "5", "every number once, + - * / and parentheses, exactly the target", "countdown",
-        _in_file("countdown"),
-    ),
-    Protocol(
-        "gsm8k-strict", "5", "the number behind the last ####, else the entire output", "number",
-        _in_file("gsm8k", "strict"),
-    ),
-    Protocol(
-        "gsm8k-numeric", "6", "the ANSWER: line as a number, with the usual fallbacks", "number",
-        _in_file("gsm8k", "numeric"), asks=_a_number,
-    ),
-    Protocol("gsm8k-flexible", "4", "the last number in the response", "number", _in_file("gsm8k", "flexible")),
-    Protocol(
-        "gsm8k-lm-eval-strict", "4", "lm-evaluation-harness' strict-match as it is, the first #### N", "number",
-        _in_file("published", "lm_eval_strict"),
-    ),
-    Protocol(
-        "gsm8k-lm-eval-flexible", "4", "lm-evaluation-harness' flexible-extract as it is, the last match", "number",
-        _in_file("published", "lm_eval_flexible"),
-    ),
-    Protocol(
-        "gsm8k-benchmark", "4", "GSM8KBenchmark as documented: the first #### N as a string, else the entire output", "number",
-        _in_file("published", "gsm8k_benchmark"),
-    ),
+    Protocol("countdown", "5", "every number once, + - * / and parentheses, exactly the target", "countdown", _in_file("countdown")),
+    Protocol("gsm8k-strict", "6", "the number after the last ####, else the entire output", "number", _in_file("gsm8k", "strict")),
+    Protocol("gsm8k-numeric", "7", "the ANSWER: line as a number, with the usual fallbacks", "number",
+             _in_file("gsm8k", "numeric"), asks=_a_number),
+    Protocol("gsm8k-flexible", "5", "the last number in the response", "number", _in_file("gsm8k", "flexible")),
+    Protocol("gsm8k-lm-eval-strict", "4", "lm-evaluation-harness' strict-match as it is, the first #### N", "number",
+             _in_file("published", "lm_eval_strict")),
+    Protocol("gsm8k-lm-eval-flexible", "4", "lm-evaluation-harness' flexible-extract as it is, the last match", "number",
+             _in_file("published", "lm_eval_flexible")),
+    Protocol("gsm8k-benchmark", "4", "GSM8KBenchmark as documented: the first #### N as a string, else the entire output", "number",
+             _in_file("published", "gsm8k_benchmark")),
     Protocol("boxed-exact", "4", "the last \\boxed{} is exactly the gold integer", "number", _in_file("published", "boxed_exact")),
-    Protocol("aime", "6", "the integer from 0 to 999 that is boxed or clearly stated", "number", _in_file("aime"), asks=_a_number),
-    Protocol(
-        "nanochat-aime", "3", "nanochat's AIME tasks as published: the last \\boxed{…} as a string", "number",
-        _in_file("published", "nanochat_aime"),
-    ),
-    Protocol(
-        "normalized", "4", "the last box, LaTeX markers and spaces removed, equal strings", "text",
-        _in_file("normalized"),
-    ),
-    Protocol("math", "6", "mathematical equality with the final answer", "text", _in_file("math"), slow=True, asks=_as_the_gold),
-    Protocol(
-        "math-verify", "4", "Math-Verify as it comes, for comparison", "text", _in_file("math_verify"),
-        slow=True, needs="math_verify",
-    ),
+    Protocol("aime", "7", "the integer from 0 to 999 that is boxed or clearly stated", "number", _in_file("aime"), asks=_a_number),
+    Protocol("nanochat-aime", "3", "nanochat's AIME tasks as published: the last \\boxed{…} as a string", "number",
+             _in_file("published", "nanochat_aime")),
+    Protocol("normalized", "4", "the last box, LaTeX markers and spaces removed, equal strings", "text", _in_file("normalized")),
+    Protocol("math", "7", "mathematical equality with the final answer", "text", _in_file("math"), slow=True, asks=_as_the_gold),
+    Protocol("math-verify", "4", "Math-Verify as it comes, for comparison", "text", _in_file("math_verify"), slow=True,
+             needs="math_verify"),
     Protocol("judge-reply", "1", "what a judge says, in just the words it was asked for", "opinion", _in_file("judge_reply")),
 )  # fmt: skip

@@ -10,43 +10,37 @@ _LETTERS: Final = "ABCDEFGHIJ"
 _MARK: Final = re.compile(
     r"(?:\\(?:textbf|text|mathrm|mathbf|bf|rm)\s?\{?\s?)?[(（\[]?\s?(?P<letter>[A-J])\s?(?:[)）\]]|[.:、．：](?!\w))\s?\}?[).]?(?:\\[ ,;]|~|\\q?quad|\$)*"
 )
+_LONGEST: Final = 20_000  # characters of a statement that are looked at
 
 
 def choice_texts(choices: tuple[str, ...], statement: str) -> dict[str, str]:
-    """The text of each choice by its letter; empty where the problem has none."""
-    if choices:
-        return {letter: _bare(letter, text) for letter, text in zip(_LETTERS, choices, strict=False)}
-    return _stated_choices(statement) if statement else {}
-
-
-def _bare(letter: str, text: str) -> str:
-    """`B) 12` and `(B) 12`, as AQuA writes its options, without the letter."""
-    mark = _MARK.match(text)
-    return text[mark.end() :].strip() if mark is not None and mark["letter"] == letter else text.strip()
+    """The text of each choice by its letter; empty if the problem has none."""
+    if not choices:
+        return _stated_choices(statement[-_LONGEST:]) if statement else {}
+    texts = {}
+    for letter, text in zip(_LETTERS, choices, strict=False):
+        mark = _MARK.match(text)  # AQuA writes its options as `B)12`
+        texts[letter] = (text[mark.end() :] if mark is not None and mark["letter"] == letter else text).strip()
+    return texts
 
 
 @lru_cache(maxsize=4096)
 def _stated_choices(statement: str) -> dict[str, str]:
-    """Choices that stand in the statement: the last run of marks A, B, C … in order, at least two of them."""
-    statement = statement[-20_000:]
+    """Choices in the statement: the last run of marks A, B, C … in order, at least two of them."""
     run: list[re.Match[str]] = []
     best: list[re.Match[str]] = []
     for mark in _MARK.finditer(statement):
-        letter = mark["letter"]
-        if letter == "A":
+        if mark["letter"] == "A":
             run = [mark]
-        elif run and letter == _LETTERS[len(run) :][:1]:  # nothing follows the tenth
+        elif run and mark["letter"] == _LETTERS[len(run) :][:1]:
             run.append(mark)
         if len(run) > 1:
             best = run
-    if len(best) < 2:
-        return {}
-    ends = [mark.start() for mark in best[1:]] + [len(statement)]
-    texts = {}
-    for mark, finish in zip(best, ends, strict=True):
-        text = statement[mark.end() : finish].split("\n\n", 1)[0]
-        texts[mark["letter"]] = _without_layout(text)
-    return texts
+    ends = [*(mark.start() for mark in best[1:]), len(statement)]
+    return {
+        mark["letter"]: _without_layout(statement[mark.end() : finish].split("\n\n", 1)[0])
+        for mark, finish in zip(best, ends if best else (), strict=True)
+    }
 
 
 def _without_layout(text: str) -> str:

@@ -1,7 +1,6 @@
-r"""Where a text calculates: the stretches that are spelt with digits, operators and brackets, each as one equation.
+r"""The equations of a text: its stretches of digits, operators and brackets, without the words and marks around them.
 
-Words around it do no harm, nor do bullets, list numbers, emphasis and full stops. A function in front of a bracket
-(`sqrt(3+5)`) belongs to the stretch, so that it is refused and not read past.
+A function before a bracket (`sqrt(3+5)`) belongs to the stretch, so that it is refused and not read past.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ _STRETCH: Final = re.compile(
     rf"(?:[\d\s+*/()\[\]{{}}=.,^%\-{_UNICODE}{_INVISIBLE}]"
     r"|\\(?:times|div|cdot|ast|[dt]?frac|left|right|big|Big|quad|[(),;:! \[\]])(?![a-zA-Z])|(?<=[\d)\]\s])[xX](?=[\s\d(\[]))+"
 )
-# Where one equation ends and the next begins: `3, 5, 2. (3+5)*2 = 16.`
+# Between two equations: `3, 5, 2. (3+5)*2 = 16.`
 _BREAK: Final = re.compile(r"[.,;](?=\s|\Z)|(?<![-+*/(\[{=×÷])\n(?!\s?[-+*/)\]}=×÷])")
 _LEADING: Final = re.compile(r"(?:[\s.,;:)\]}*/=]|\d{1,2}[.)]\s(?=\s?[\d(*])|-\s(?=\s?[\d(*]))*")
 # Greedy, not possessive: nothing follows it, and Python before 3.11.5 misreads possessive groups whose alternatives give up.
@@ -32,16 +31,16 @@ _NAMES: Final = (
 _FUNCTION_BEFORE: Final = re.compile(rf"(?:{_NAMES}|[√∛∜|⌊⌈])[\d\s]{{0,3}}\Z|\\?[A-Za-z]{{1,12}}(?=\Z)")
 _FUNCTION_AFTER: Final = re.compile(rf"\s{{0,3}}(?:{_NAMES}|[√∛∜|⌊⌈])")
 _WRAPPERS: Final = frozenset(("boxed", "fbox", "text", "textbf", "mathbf", "mathrm", "displaystyle", "left", "right"))
-# What changes the number before it; a `!` behind a result is enthusiasm.
+# Changes the number before it; a `!` after a result is enthusiasm.
 _FACTORIAL: Final = re.compile(r"!(?=\s?(?:[-+/=)}$`]|\*(?!\*)|\\[\])]))|[²³⁴]|\s?(?:mod|choose)\b")
-# What makes code of the equation before it: `2_`, `2 if 1 else 0`. An underscore may also end emphasis.
+# Makes code of the equation before it: `2_`, `2 if 1 else 0`. An underscore may also end emphasis.
 _CODE: Final = re.compile(r"_\w*|\s?if\b[^\n]{0,80}?\belse\b")
 _BOLD_END: Final = re.compile(r"\*\*(?=\s?[=.,]|\s*\Z)")
-MAX_LENGTH: Final = 2_000  # a longer passage is no equation of a few numbers: only its end is looked at
+MAX_LENGTH: Final = 2_000  # only the end of a longer passage is looked at
 
 
 def equations(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
-    """Where the equations of a passage stand, the last one first."""
+    """Yield the spans of the equations in a passage, the last one first."""
     start = max(start, end - MAX_LENGTH)
     for stretch in reversed(list(_STRETCH.finditer(text, start, end))):
         if CALCULATES.search(text, *stretch.span()):
@@ -79,13 +78,13 @@ def _code_after(text: str, begin: int, finish: int) -> re.Match[str] | None:
 
 
 def _exclaims(text: str, begin: int, finish: int) -> bool:
-    """Whether a `!` behind the equation belongs to its last operand: `3 * 4!`, but not `3 * 4 = 12!`."""
+    """True if a `!` after the equation belongs to its last operand: `3 * 4!`, but not `3 * 4 = 12!`."""
     side = max(text.rfind("=", begin, finish) + 1, begin)
     return text.startswith("!", finish) and CALCULATES.search(text, side, finish) is not None
 
 
 def _function_before(text: str, floor: int, start: int) -> int:
-    """How many characters of a function's name stand right before a stretch that is its argument; 0 for prose."""
+    """The length of the name of a function right before a stretch that is its argument; 0 for prose."""
     if text[start] not in "([{0123456789":
         return 0
     name = _FUNCTION_BEFORE.search(text[max(floor, start - 16) : start])

@@ -7,20 +7,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from textwrap import wrap
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 
 from markscheme.marking.reading import kinds
-from markscheme.marking.reading.clauses import Clause, clauses
+from markscheme.marking.reading.clauses import clauses
 from markscheme.marking.reading.ending import breaks_off, is_cut_off
-from markscheme.marking.reading.grammar import CHOSEN, CONCLUDED, SAID, STATED, TYPESET, Candidate, candidates
-from markscheme.marking.reading.lexer import NEAR, Lexed, lex, near_end
+from markscheme.marking.reading.grammar import CHOSEN, CONCLUDED, SAID, STATED, TYPESET, candidates
+from markscheme.marking.reading.lexer import NEAR, lex, near_end
 from markscheme.marking.reading.reader import Reading, before_loop, final_answer, prepared, read_answer
 from markscheme.marking.reading.sections import ResponseSections
 from markscheme.marking.reading.values import Kind
 
-RANKS: Final = {TYPESET: "typeset", STATED: "stated", CHOSEN: "chosen", CONCLUDED: "concluded", SAID: "said"}
+_RANKS: Final = {TYPESET: "typeset", STATED: "stated", CHOSEN: "chosen", CONCLUDED: "concluded", SAID: "said"}
 _TOLD: Final = ("number", "letter", "formula", "box", "hashes")
 _WIDTH: Final = 112
 _LONGEST: Final = 1_000  # characters of an answer that are shown
@@ -82,38 +82,45 @@ def explained(sections: ResponseSections, kind: Kind) -> Explanation:
     """How the reader comes to the answer of a response, of the kind that is asked for."""
     reading = read_answer(sections, kind)
     plain, choices = prepared(sections)
-    begin, end = _window(plain, reading)
-    lexed = lex(plain.text, begin, end, choices if kind.name == "letter" else None)
+    span = _window(plain, reading)
+    lexed = lex(plain.text, *span, choices if kind.name == "letter" else None)
     cut_off = is_cut_off(sections)
-    found = candidates(lexed, kind)
+
+    def place(first: int, last: int) -> tuple[str, tuple[int, int]]:
+        return _written(lexed.said(first, last)), (lexed.tokens[first].start, lexed.tokens[last].end)
+
+    tokens = []
+    for at, token in enumerate(lexed.tokens):
+        text, where = place(at, at)
+        form = next(name for name, bit in kinds.FORMS.items() if token.kinds & bit)
+        tokens.append(ReadToken(text, form, _classes(token.kinds), where))
+    parts = []
+    for clause in clauses(lexed):
+        text, where = place(clause.first, clause.last)
+        parts.append(ReadClause(text, _classes(clause.opener), where))
+    found = []
+    for each in candidates(lexed, kind):
+        where = place(each.value.first, each.value.last)[1]
+        won = reading is not None and (reading.span, reading.rule) == (where, each.rule)
+        value = _written(each.value.content)
+        found.append(ReadCandidate(value, _RANKS[each.rank], each.rule, each.mood, each.clause, where, won))
     return Explanation(
         kind=kind.name,
         language=lexed.language,
-        span=(begin, end),
-        tokens=tuple(
-            ReadToken(_written(plain.text[start:stop]), _form(each), _names(each), (start, stop))
-            for each, start, stop in lexed.tokens
-        ),
-        clauses=tuple(_clause(lexed, each) for each in clauses(lexed)),
-        candidates=tuple(_candidate(lexed, each, reading) for each in found),
+        span=span,
+        tokens=tuple(tokens),
+        clauses=tuple(parts),
+        candidates=tuple(found),
+        answer=_written(reading.answer[:_LONGEST]) if reading else None,
+        alternative=_written(reading.alternative[:_LONGEST]) if reading and reading.alternative is not None else None,
+        rule=reading.rule if reading else None,
+        rank=_RANKS[reading.rank] if reading else None,
+        mood=reading.mood if reading else None,
+        answer_span=reading.span if reading else None,
         counts=final_answer(sections, kind) is not None,
         cut_off=cut_off,
         ending=_ending(sections, cut_off),
-        **_won(reading),
     )
-
-
-def _won(reading: Reading | None) -> dict[str, Any]:
-    if reading is None:
-        return {}
-    return {
-        "answer": _written(reading.answer[:_LONGEST]),
-        "alternative": None if reading.alternative is None else _written(reading.alternative[:_LONGEST]),
-        "rule": reading.rule,
-        "rank": RANKS[reading.rank],
-        "mood": reading.mood,
-        "answer_span": reading.span,
-    }
 
 
 def _window(sections: ResponseSections, reading: Reading | None) -> tuple[int, int]:
@@ -127,25 +134,8 @@ def _window(sections: ResponseSections, reading: Reading | None) -> tuple[int, i
     return begin, max(begin, end)
 
 
-def _clause(lexed: Lexed, clause: Clause) -> ReadClause:
-    span = lexed.tokens[clause.first].start, lexed.tokens[clause.last].end
-    return ReadClause(_written(lexed.text[slice(*span)]), _names(clause.opener), span)
-
-
-def _candidate(lexed: Lexed, found: Candidate, reading: Reading | None) -> ReadCandidate:
-    span = lexed.tokens[found.value.first].start, lexed.tokens[found.value.last].end
-    won = reading is not None and (reading.span, reading.rule) == (span, found.rule)
-    return ReadCandidate(
-        _written(found.value.content), RANKS[found.rank], found.rule, found.mood, found.clause, span, won
-    )
-
-
-def _names(classes: int) -> tuple[str, ...]:
-    return tuple(name for name, bit in kinds.CLASSES.items() if classes & bit)
-
-
-def _form(token: int) -> str:
-    return next(name for name, bit in kinds.FORMS.items() if token & bit)
+def _classes(token: int) -> tuple[str, ...]:
+    return tuple(name for name, bit in kinds.CLASSES.items() if token & bit)
 
 
 def _written(text: str) -> str:
@@ -169,27 +159,23 @@ def _ending(sections: ResponseSections, cut_off: bool) -> str:
 
 def _lines(told: Explanation) -> Iterator[str]:
     """The explanation as a text; control characters of the response are shown as marks."""
-    start, end = told.span
     yield f"asked for  {told.kind}"
     yield f"language   {told.language}"
-    yield f"read       characters {start:,} to {end:,}"
-    yield ""
-    yield "clause  its words, with what the lexicon or the lexer says of them"
+    yield f"read       characters {told.span[0]:,} to {told.span[1]:,}"
+    yield "\nclause  its words, with what the lexicon or the lexer says of them"
     for number, clause in enumerate(told.clauses):
         inside = [each for each in told.tokens if clause.span[0] <= each.span[0] < clause.span[1]]
         lines = wrap(" ".join(map(_with_classes, inside)), _WIDTH, break_long_words=False, break_on_hyphens=False)
-        yield f"{number:>6}  {lines[0]}"
-        yield from (f"{'':8}{line}" for line in lines[1:])
-    yield ""
-    yield "clause  rank       rule                mood         value"
-    for each in told.candidates:
-        yield _row(str(each.clause), each.rank, each.rule, each.mood, each.value, each.won)
+        yield f"{number:>6}  " + f"\n{'':8}".join(lines)
+    yield "\nclause  rank       rule                mood         value"
+    rows = [(str(each.clause), each.rank, each.rule, each.mood, each.value, each.won) for each in told.candidates]
     if told.answer is not None and not any(each.won for each in told.candidates):
-        yield _row("-", told.rank, told.rule, told.mood, told.answer, True)
-    if not told.candidates and told.answer is None:
+        rows.append(("-", told.rank or "", told.rule or "", told.mood or "", told.answer, True))
+    for place, rank, rule, mood, value, won in rows:
+        yield f"{place:>6}  {rank:<10} {rule:<19} {mood:<12} {_visible(value)}{'  <- the answer' if won else ''}"
+    if not rows:
         yield "        no rule found a value"
-    yield ""
-    yield f"ending     {'cut off' if told.cut_off else 'complete'}: {told.ending}"
+    yield f"\nending     {'cut off' if told.cut_off else 'complete'}: {told.ending}"
     if told.answer is None or told.answer_span is None:
         yield "answer     none"
         return
@@ -205,10 +191,6 @@ def _with_classes(token: ReadToken) -> str:
     """`answer‹ANSWER›`, `5‹number›`; words without a class and marks as they are."""
     notes = token.classes if token.classes or token.kind not in _TOLD else (token.kind,)
     return _visible(token.text) + (f"‹{' '.join(notes)}›" if notes else "")
-
-
-def _row(clause: str, rank: str | None, rule: str | None, mood: str | None, value: str, won: bool) -> str:
-    return f"{clause:>6}  {rank:<10} {rule:<19} {mood:<12} {_visible(value)}{'  <- the answer' if won else ''}"
 
 
 def _visible(text: str) -> str:

@@ -221,7 +221,7 @@ def _stated(lexed: Lexed, clause: Clause, kind: Kind, heading: int, plainly: boo
     if clause.kinds & (kinds.GOOD | kinds.OPTION | kinds.CHOOSE | kinds.ANSWER):
         yield from _chosen(lexed, clause, kind)
     value = meant_value(lexed, kind, clause, first, last)
-    if value is None or (kind.name == "value" and is_named(lexed, value, first)):
+    if value is None or (kind.name in ("value", "letter") and is_named(lexed, value, first)):
         return
     lone = _is_lone(lexed, clause, value)
     if kind.name == "letter" and value.first - first < 2 and not lone and is_label(lexed, value):

@@ -158,8 +158,10 @@ def _lex(text: str, start: int, end: int) -> Lexed:
         elif form == _TEXT:
             closes.add(closing_brace(text, at, min(end, at + _LONGEST)))
         elif form != _SKIP:
-            if form == kinds.STOP and _follows_label(text, found, end, tokens):
+            if form == kinds.STOP and _follows_label(text, found, end, tokens, words):
                 form = kinds.OTHER  # B. The bottom one
+            elif form == kinds.OTHER and words.words.get(character, 0) & (kinds.GOOD | kinds.BAD):
+                form = kinds.WORD | words.words[character]  # ✓
             elif form == kinds.OTHER and found[0] == "**" and text.count("**", max(start, begin - 80), begin) % 2:
                 form = kinds.EMPHASIS  # the end of bold type
             tokens.append(Token(form, begin, at))
@@ -187,8 +189,10 @@ def near_end(text: str, start: int, end: int) -> int:
     return start
 
 
-def _follows_label(text: str, stop: re.Match[str], end: int, tokens: list[Token]) -> bool:
-    """True if a full stop belongs to the label of a choice, with its text after it."""
+def _follows_label(text: str, stop: re.Match[str], end: int, tokens: list[Token], words: Vocabulary) -> bool:
+    """True if a full stop belongs to the label of a choice at the head of a line, with its text after it.
+
+    After a colon, "B. This is wrong" and "B. Actually, …" begin a sentence about B."""
     if not tokens or not tokens[-1].kinds & kinds.LETTER or tokens[-1].end != stop.start() or len(stop[0]) > 1:
         return False
     before = [token.kinds for token in tokens[-3:-1]]
@@ -197,7 +201,10 @@ def _follows_label(text: str, stop: re.Match[str], end: int, tokens: list[Token]
     following = text[stop.end() : min(end, stop.end() + 3)]
     if not following.startswith(" ") or following.isspace():
         return False
-    return head or following[1:2].islower()  # "the answer is B. the bottom one"
+    if not head:
+        return following[1:2].islower()  # "the answer is B. the bottom one"
+    word = _WORD_FORM[0][1].match(text, stop.end() + 1, end) if before and before[-1] & kinds.COLON else None
+    return word is None or not words.classes(word[0].lower()) & (kinds.THIS | kinds.RETRACT)
 
 
 def _with_choices(text: str, tokens: list[Token], choices: Mapping[str, str], labels: dict[str, str]) -> list[Token]:

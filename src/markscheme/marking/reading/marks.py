@@ -31,3 +31,8 @@ def either(*names: str) -> str:
 def thinking(name: str) -> tuple[tuple[str, ...], ...]:
     """Marks around thinking: the opening and the closing one of each pair."""
     return tuple(map(tuple, _MARKS["thinking"][name]))
+
+
+def places() -> dict[str, int]:
+    """Decimal places by what an answer is rounded to: a tenth is 1."""
+    return dict(_MARKS["places"])

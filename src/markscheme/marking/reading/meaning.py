@@ -143,8 +143,10 @@ def _circumstance(lexed: Lexed, at: int, first: int) -> int:
 
 
 def is_named(lexed: Lexed, value: Value, first: int) -> bool:
-    """True if a number only names something: page 34, step 2."""
-    return value.first > first and bool(lexed.tokens[value.first - 1].kinds & kinds.LABEL)
+    """True if a number or letter only names something: page 34, step B; but option B is a choice."""
+    before = lexed.tokens[value.first - 1].kinds if value.first > first else 0
+    lettered = lexed.tokens[value.first].kinds & kinds.LETTER
+    return bool(before & kinds.LABEL) and not (lettered and before & (kinds.OPTION | kinds.ANSWER))
 
 
 def is_label(lexed: Lexed, value: Value) -> bool:

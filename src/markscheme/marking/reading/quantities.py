@@ -168,9 +168,18 @@ def _plain(lexed: Lexed, at: int, last: int) -> Value:
         if here & kinds.NUMBER and before.kinds & kinds.NUMBER and "/" not in said:
             break  # 3 7 dollar books
         if here & kinds.NUMBER and measured and before.kinds & kinds.WORD and not before.kinds & _JOINS:
-            break  # 3 Tagen 12 Äpfel
+            compound = (
+                place < last
+                and _is_measure(lexed.said(place - 1, place - 1))
+                and _is_measure(lexed.said(place + 1, place + 1))
+            )
+            if not compound:  # 1 hour 15 minutes, but 3 Tagen 12 Äpfel
+                break
+            measured = False
         if here & _COUNTED or (here & (kinds.WORD | kinds.LETTER) and _is_symbol(said, token.start - before.end)):
             end = place
+            if here & kinds.LETTER and before.kinds & kinds.NUMBER and lexed.text[token.end : token.end + 1] == "/":
+                end = place = min(place + 2, last)  # J/mol
         elif here & (kinds.SCALE | kinds.UNIT) and end == place - 1:
             if here & kinds.WITHIN and following & (kinds.WORD | kinds.NUMBER):
                 break  # "8 in the bag" are not inches
@@ -193,6 +202,14 @@ def _plain(lexed: Lexed, at: int, last: int) -> Value:
             break  # **14** 5 more
         place += 1
     return Value(at, end, _said(lexed, at, end))
+
+
+def _is_measure(unit: str) -> bool:
+    """True if equality knows a unit, and so can add 15 minutes to an hour."""
+    from markscheme.marking.equality.units import read_unit
+
+    measure = read_unit(unit)
+    return measure is not None and not measure.word
 
 
 def _is_symbol(said: str, gap: int) -> bool:

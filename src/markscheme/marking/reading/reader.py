@@ -15,18 +15,8 @@ from markscheme.marking.reading.clauses import ASSERTED, DENIED, HEDGED, OPERATE
 from markscheme.marking.reading.ending import is_cut_off, thinks_on
 from markscheme.marking.reading.extracted import ExtractedAnswer
 from markscheme.marking.reading.fields import json_answer
-from markscheme.marking.reading.grammar import (
-    CHOSEN,
-    CONCLUDED,
-    SAID,
-    STATED,
-    TYPESET,
-    UNSAID,
-    Candidate,
-    best,
-    candidates,
-)
-from markscheme.marking.reading.lexer import Lexed, lex, near_end
+from markscheme.marking.reading.grammar import CHOSEN, CONCLUDED, SAID, STATED, TYPESET, UNSAID, best, candidates
+from markscheme.marking.reading.lexer import lex, near_end
 from markscheme.marking.reading.meaning import opens_bounded, says_two
 from markscheme.marking.reading.numbers import ascii_digits
 from markscheme.marking.reading.quantities import inside
@@ -35,44 +25,29 @@ from markscheme.marking.reading.sections import ResponseSections
 from markscheme.marking.reading.tags import closed_answer, finished_answer, tagged_answer
 from markscheme.marking.reading.values import LETTERS, VALUE, Kind
 from markscheme.marking.reading.words import WORD_PATTERN, announces, english, language_of, vocabulary
-from markscheme.marking.reading.writings import other_writing
+from markscheme.marking.reading.writings import as_prose, is_worded, other_writing
 
 _TYPESET: Final = (json_answer, boxed_answer, tagged_answer, finished_answer)
 _TAIL: Final = 1_500  # characters from the end in which an answer in prose is looked for
 _AROUND: Final = 300
 _SHORTEST: Final = 6  # nothing that states an answer after another one is shorter
-_LABELLED: Final = re.compile(r"[:：#]")
 _GOES_ON: Final = 40  # characters after an answer that are not a farewell
 _LAST_LINE: Final = 120  # characters of a last line that is read by itself first: "ANSWER: 72"
 _LONGEST_LINE: Final = 200
 _LOOP: Final = 4
-_WORDS_INSIDE: Final = re.compile(r"\\(?:text|textbf|textit|textrm|mathrm|mathbf|mbox|operatorname)\s?\{([^{}]*)\}")
-_ROWS: Final = re.compile(r"\\begin\{[a-z]+\*?\}|\\end\{[a-z]+\*?\}|\\\\(?:\[[^\]]{0,9}\])?|&")
-_IN_PROSE: Final = re.compile(r"\\text\s?\{[^{}]*[a-z]{2}|\\Rightarrow|\\implies|⇒")
-_ARROW: Final = re.compile(r"\\Rightarrow|\\implies|⇒")
-_SENTENCE: Final = 3  # words in a formula that make a sentence of it; fewer are a unit or a condition
-_LETTER_SET: Final = re.compile(r"[A-J]{1,6}")
-_NOT_ALL: Final = (
-    kinds.NOT
-    | kinds.BAD
-    | kinds.HEDGE
-    | kinds.BOUND
-    | kinds.OPERATE
-    | kinds.ASK
-    | kinds.RETRACT
-    | kinds.REMARK
-    | kinds.STEP
-    | kinds.IS
-)
-_NOT_PLAIN: Final = kinds.NOT | kinds.BAD | kinds.HEDGE | kinds.BOUND | kinds.OPERATE | kinds.IF | kinds.RETRACT
-_ASCII_WORD: Final = re.compile(r"[a-z']+")
-_CODE: Final = re.compile(r"__\w+__")
 _BARE: Final = 300
-_COMMANDS: Final = re.compile(r"\\(?:begin|end)\s?\{[a-z]+\}|\\text\s?\{\s?[^{}\s]*\s?\}|\\[a-zA-Z]+")
-_MARKED: Final = re.compile(r"__|[.!?]\s|[:#？。]|\d\s\d|[(\[][A-J][)\]]")
-_WORD: Final = re.compile(WORD_PATTERN)
+_FEW_WORDS: Final = 40  # characters of a response that is nothing but an answer in words
+_LABELLED: Final = re.compile(r"[:：#]")
+_LETTER_SET: Final = re.compile(r"[A-J]{1,6}")
 _LABEL: Final = re.compile(r"\(?[A-J]\)?")
 _LETTERED: Final = re.compile(r"[^\W\d_]")
+_ASCII_WORD: Final = re.compile(r"[a-z']+")
+_WORD: Final = re.compile(WORD_PATTERN)
+_CODE: Final = re.compile(r"__\w+__")
+_COMMANDS: Final = re.compile(r"\\(?:begin|end)\s?\{[a-z]+\}|\\text\s?\{\s?[^{}\s]*\s?\}|\\[a-zA-Z]+")
+_MARKED: Final = re.compile(r"__|[.!?]\s|[:#？。]|\d\s\d|[(\[][A-J][)\]]")
+_MOODY: Final = kinds.NOT | kinds.BAD | kinds.HEDGE | kinds.BOUND | kinds.OPERATE | kinds.RETRACT
+_NOT_ALL: Final = _MOODY | kinds.ASK | kinds.REMARK | kinds.STEP | kinds.IS
 
 
 class Reading(NamedTuple):
@@ -91,6 +66,15 @@ class Reading(NamedTuple):
     def span(self) -> tuple[int, int]:
         """Position of the answer in the response."""
         return self.start, self.end
+
+
+class _Wanted(NamedTuple):
+    """What is looked for in prose: values of a kind, of at least a rank, with the texts of the choices if known."""
+
+    kind: Kind
+    least: int = 0
+    plainly: bool = False
+    texts: Mapping[str, str] | None = None
 
 
 def typeset_answer(text: str, start: int, end: int) -> ExtractedAnswer | None:
@@ -122,62 +106,63 @@ def read_answer(sections: ResponseSections, kind: Kind) -> Reading | None:
 
 
 def prepared(sections: ResponseSections) -> tuple[ResponseSections, dict[str, str]]:
-    """A response with plain digits and without ornaments, every place where it was, and the texts of its choices."""
+    """A response with plain digits and without ornaments, positions unchanged, and the texts of its choices."""
     if not sections.text.isascii():
         sections = sections.undecorated()
         sections = sections._replace(text=ascii_digits(sections.text))
-    return sections, choice_texts(
-        sections.choices, sections.statement
-    ) if sections.statement or sections.choices else {}
+    known = sections.statement or sections.choices
+    return sections, choice_texts(sections.choices, sections.statement) if known else {}
 
 
 def _read(sections: ResponseSections, kind: Kind, texts: Mapping[str, str]) -> Reading | None:
     text, start, end = sections.text, sections.start, sections.end
     typeset = typeset_answer(text, start, end)
     if typeset is None:
-        if _CODE.search(text, max(start, end - 200), end):
-            return None
-        end = before_loop(text, start, start + len(text[start:end].rstrip()))
-        if (
-            end - start < _BARE
-            and kind.name in ("value", "text")
-            and (bare := _bare_answer(text, start, end)) is not None
-        ):
-            return bare
-        reading = _in_prose(text, start, end, kind, texts=texts)
-        if reading is not None and kind.name == "word" and reading.rule == UNSAID:
-            return None
-        if (reading is None or reading.rank < CHOSEN) and kind.name in ("letter", "word"):
-            reading = _in_first_line(text, start, end, kind) or reading
-        return reading or (_all_of_it(text, start, end) if kind.name in ("value", "text") and not texts else None)
+        return _without_form(text, start, end, kind, texts)
     outer = typeset.outer_end or typeset.end
     mood = _mood_around(text, start, end, typeset, outer)
-    later = None
     if end - outer >= _SHORTEST and _LETTERED.search(text, outer, end):
-        least = STATED if mood == ASSERTED else CHOSEN
-        later = _in_prose(text, outer, end, kind, least, plainly=mood == ASSERTED)
-    if later is not None:
-        return later
+        plainly = mood == ASSERTED
+        later = _in_prose(text, outer, end, _Wanted(kind, STATED if plainly else CHOSEN, plainly))
+        if later is not None:
+            return later
     if mood in (RETRACTED, DENIED):
-        return _in_prose(text, outer, end, kind)
+        return _in_prose(text, outer, end, _Wanted(kind))
     if mood != ASSERTED:
         return None
     reading = _of_typeset(typeset, kind, quoted=text[typeset.start - 1 : typeset.start] in ("'", '"'))
     if kind.name == "letter" and not _LETTER_SET.fullmatch(reading.answer):
-        return _in_prose(text, start, end, kind, CONCLUDED) or reading
+        return _in_prose(text, start, end, _Wanted(kind, CONCLUDED)) or reading
     return reading
 
 
+def _without_form(text: str, start: int, end: int, kind: Kind, texts: Mapping[str, str]) -> Reading | None:
+    """The answer of a response without a typeset one: bare mathematics, sentences, its first line, or a few words."""
+    if _CODE.search(text, max(start, end - 200), end):
+        return None
+    end = before_loop(text, start, start + len(text[start:end].rstrip()))
+    free = kind.name in ("value", "text")
+    if free and end - start < _BARE and (bare := _bare_answer(text, start, end)) is not None:
+        return bare
+    reading = _in_prose(text, start, end, _Wanted(kind, texts=texts))
+    if reading is not None and kind.name == "word" and reading.rule == UNSAID:
+        return None
+    if not free and (reading is None or reading.rank < CHOSEN):
+        reading = _in_first_line(text, start, end, kind) or reading
+    return reading or (_all_of_it(text, start, end) if free and not texts else None)
+
+
 def _in_first_line(text: str, start: int, end: int, kind: Kind) -> Reading | None:
-    """The choice or word with which a response opens, on a line of its own, before it explains itself."""
+    """The choice or word on the first line of a response, before it explains itself."""
     begin = start + len(text[start : start + _LAST_LINE]) - len(text[start : start + _LAST_LINE].lstrip())
     line = text.find("\n", begin, min(end, begin + _LAST_LINE))
     if line < 0 or not text[line:end].strip():
         return None
-    found = [each for each in candidates(lex(text, begin, line), kind) if each.clause == 0 and each.mood == ASSERTED]
-    if not found or found[0].rule not in ("a line of its own", "a label"):
+    reading = _in_tail(text, begin, line, _Wanted(kind))
+    found = candidates(lex(text, begin, line), kind)
+    if reading is None or found[0].rule not in ("a line of its own", "a label") or reading.rule != found[0].rule:
         return None
-    return _reading(lex(text, begin, line), found[0], kind)._replace(rule="the first line", rank=STATED)
+    return reading._replace(rule="the first line", rank=STATED)
 
 
 def _bare_answer(text: str, start: int, end: int) -> Reading | None:
@@ -198,22 +183,21 @@ def _bare_answer(text: str, start: int, end: int) -> Reading | None:
 def _all_of_it(text: str, start: int, end: int) -> Reading | None:
     """A few words that say nothing else are the answer, "The empty set"."""
     said = text[start:end].strip(" \n*`.")
-    if not said or len(said) > 40 or "\n" in said or _MARKED.search(said):
+    if not said or len(said) > _FEW_WORDS or "\n" in said or _MARKED.search(said):
         return None
     lexed = lex(said, 0, len(said))
-    if any(token.kinds & _NOT_ALL for token in lexed.tokens):
-        return None
     at = text.find(said, start)
-    return Reading(said, at, at + len(said), "all of it", rank=SAID)
+    whole = Reading(said, at, at + len(said), "all of it", rank=SAID)
+    return None if lexed.has(_NOT_ALL, 0, len(lexed.tokens)) else whole
 
 
 def before_loop(text: str, start: int, end: int) -> int:
     """Where a text ends that says its last line over and over: before the loop, if that line says nothing new."""
     tail = text[max(start, end - _LONGEST_LINE * 3) : end].rstrip()
     line = tail[tail.rfind("\n") + 1 :]
-    if not line or len(line) > _LONGEST_LINE or any(map(str.isdigit, line)) or "boxed" in line:
+    if not line or len(line) > _LONGEST_LINE or tail.count("\n" + line) < _LOOP:
         return end
-    if tail.count("\n" + line) < _LOOP:
+    if any(map(str.isdigit, line)) or "boxed" in line:
         return end
     at = start + len(text[start:end].rstrip()) - len(line)
     while at > start and text.startswith(line, at):
@@ -224,7 +208,7 @@ def before_loop(text: str, start: int, end: int) -> int:
 def _by_choice(
     sections: ResponseSections, kind: Kind, reading: Reading | None, texts: dict[str, str]
 ) -> Reading | None:
-    """Letter and text of a choice are the same answer, where the choices are known."""
+    """Letter and text of a choice are the same answer if the choices are known."""
     if kind.name != "letter":
         if reading is None or kind.name == "word":
             lettered = _read(sections, LETTERS, {})
@@ -235,42 +219,35 @@ def _by_choice(
         return reading._replace(answer=texts[letter], alternative=reading.alternative or letter)
     if reading is not None and set(reading.answer) <= texts.keys():
         return reading
-    named = _choice_said(reading, texts)
-    if named is not None and reading is not None:
-        return reading._replace(answer=named)
-    other = _read(sections, VALUE, {})
-    named = _choice_said(other, texts)
-    return other._replace(answer=named) if other is not None and named is not None else reading
+    for said in (reading, _read(sections, VALUE, {})):
+        if said is not None and (letter := _choice_said(said, texts)):
+            return said._replace(answer=letter)
+    return reading
 
 
-def _choice_said(reading: Reading | None, texts: Mapping[str, str]) -> str | None:
+def _choice_said(reading: Reading, texts: Mapping[str, str]) -> str:
     """The letter of the one choice whose text a reading gives: `III` may be the text of C."""
     from markscheme.marking.equality import compare
 
-    for said in (reading.answer, reading.alternative) if reading is not None else ():
-        letters = [letter for letter, text in texts.items() if said and (said == text or compare(said, text).equal)]
+    for said in filter(None, (reading.answer, reading.alternative)):
+        letters = [letter for letter, text in texts.items() if said == text or compare(said, text).equal]
         if len(letters) == 1:
             return letters[0]
-    return None
+    return ""
 
 
 def _of_typeset(typeset: ExtractedAnswer, kind: Kind, *, quoted: bool) -> Reading:
     content, start, end, form, *_ = typeset
     if form == "json" and not quoted and content.startswith("[") and "," in content:
-        items = content[1:-1].replace(",", ";")
-        return Reading(content, start, end, "json", ASSERTED, items)
+        return Reading(content, start, end, "json", ASSERTED, content[1:-1].replace(",", ";"))
     worded = content
-    if "\\" in content and (kind.name != "value" or _IN_PROSE.search(content)):
-        worded = _as_prose(content, formulas=kind.name == "value")
+    if "\\" in content and (kind.name != "value" or is_worded(content)):
+        worded = as_prose(content, formulas=kind.name == "value")
     alternative = other_writing(content, form) if kind.name == "value" else None
     if form != "boxed" or kind.name in ("letter", "word") or worded is not content:
-        inner = _in_prose(worded, 0, len(worded), kind)
-        if (
-            inner is not None
-            and not opens_bounded(worded)
-            and inner.answer != content
-            and not (kind is VALUE and says_two(worded))
-        ):
+        inner = _in_prose(worded, 0, len(worded), _Wanted(kind))
+        otherwise = opens_bounded(worded) or (kind is VALUE and says_two(worded))
+        if inner is not None and inner.answer != content and not otherwise:
             alternative = alternative or inner.alternative or inner.answer
     if kind.name != "value":
         content = worded
@@ -279,30 +256,20 @@ def _of_typeset(typeset: ExtractedAnswer, kind: Kind, *, quoted: bool) -> Readin
     return Reading(content, start, end, form, ASSERTED, alternative, typeset.parts)
 
 
-def _as_prose(content: str, *, formulas: bool) -> str:
-    """A sentence that is set as a formula, as it would be written outside of one: its words bare, its `formulas` in signs."""
-    content = _ROWS.sub("\n", content).replace("\\;", " ").replace("\\,", " ")
-    words = sum(len(words.split()) for words in _WORDS_INSIDE.findall(content))
-    if not formulas or (words < _SENTENCE and not _ARROW.search(content)):
-        return _WORDS_INSIDE.sub(r" \1 ", content).strip(" $")
-    lines = (_WORDS_INSIDE.sub(r"$ \1 $", _ARROW.sub("$ ⇒ $", line)) for line in content.split("\n"))
-    return "\n".join(f"${line}$".replace("$$", "") for line in lines)
-
-
 def _is_plain(lead: str) -> bool:
-    """Whether no word of what leads to an answer could change how it is meant."""
+    """True if no word before an answer could change how it is meant."""
     words = _ASCII_WORD.findall(lead.lower())
-    moody, pairs = _moody()
+    moody, pairs = _moody_words()
     return lead.isascii() and moody.isdisjoint(words) and pairs.isdisjoint(pairwise(words))
 
 
 @cache
-def _moody() -> tuple[frozenset[str], frozenset[tuple[str, str]]]:
+def _moody_words() -> tuple[frozenset[str], frozenset[tuple[str, str]]]:
     """The English words with which anything but an assertion is said, and the first two words of such phrases."""
-    known, bits = english(), _NOT_PLAIN
-    single = {word for word, classes in known.words.items() if classes & bits}
+    bits = _MOODY | kinds.IF
+    single = {word for word, classes in english().words.items() if classes & bits}
     return frozenset(single), frozenset(
-        (words[0], words[1]) for words, classes in known.phrases.items() if classes & bits
+        (words[0], words[1]) for words, classes in english().phrases.items() if classes & bits
     )
 
 
@@ -317,68 +284,51 @@ def _mood_around(text: str, start: int, end: int, typeset: ExtractedAnswer, oute
         return ASSERTED  # nearly every box
     line = max(start, text.rfind("\n", max(start, opens - _AROUND), opens) + 1, opens - _AROUND)
     lexed = lex(text, line, min(end, outer + _AROUND))
-    found = [at for at, token in enumerate(lexed.tokens) if token.start <= typeset.start < token.end]
-    if not found:
-        return ASSERTED
-    at = found[0]
+    at = next((at for at, token in enumerate(lexed.tokens) if token.start <= typeset.start < token.end), -1)
     parts = clauses(lexed)
-    for number, clause in enumerate(parts):
-        if clause.first <= at <= clause.last:
-            mood = mood_of(lexed, clause, at, at)
-            if mood in (DENIED, OPERATED, HEDGED) or clause.ender == kinds.ASKS:
-                return mood
-            rest = next((place for place in range(at, clause.last + 1) if lexed.tokens[place].start >= outer), None)
-            after = [] if rest is None else [clause._replace(first=rest)]
-            if any(takes_back(lexed, each) for each in (*after, *parts[number + 1 : number + 3])):
-                return RETRACTED
-            break
-    return ASSERTED
+    number = next((number for number, each in enumerate(parts) if each.first <= at <= each.last), None)
+    if number is None:
+        return ASSERTED
+    clause = parts[number]
+    mood = mood_of(lexed, clause, at, at)
+    if mood in (DENIED, OPERATED, HEDGED) or clause.ender == kinds.ASKS:
+        return mood
+    rest = next((place for place in range(at, clause.last + 1) if lexed.tokens[place].start >= outer), None)
+    after = [] if rest is None else [clause._replace(first=rest)]
+    taken = any(takes_back(lexed, each) for each in (*after, *parts[number + 1 : number + 3]))
+    return RETRACTED if taken else ASSERTED
 
 
-def _in_prose(
-    text: str,
-    start: int,
-    end: int,
-    kind: Kind,
-    least: int = 0,
-    *,
-    plainly: bool = False,
-    texts: Mapping[str, str] | None = None,
-) -> Reading | None:
-    """The answer that sentences give, at least of a rank; looked for near the end first."""
+def _in_prose(text: str, start: int, end: int, wanted: _Wanted) -> Reading | None:
+    """The answer that sentences give; looked for near the end first."""
     line = text.rfind("\n", max(start, end - _LAST_LINE), end) + 1
     if line > start and _LABELLED.search(text, line, end):
-        reading = _in_tail(text, line, end, kind, least, plainly, texts)
+        reading = _in_tail(text, line, end, wanted)
         if reading is not None and reading.rank >= STATED:
             return reading
     begin, far = near_end(text, start, end), max(start, end - _TAIL)
-    reading = _in_tail(text, begin, end, kind, least, plainly, texts)
+    reading = _in_tail(text, begin, end, wanted)
     if begin == far or (reading is not None and (reading.rank >= STATED or not announces(text, far, begin))):
         return reading
-    return _in_tail(text, far, end, kind, least, plainly, texts)
+    return _in_tail(text, far, end, wanted)
 
 
-def _in_tail(
-    text: str, start: int, end: int, kind: Kind, least: int, plainly: bool, texts: Mapping[str, str] | None
-) -> Reading | None:
-    lexed = lex(text, start, end, texts)
-    found = [each for each in candidates(lexed, kind, plainly=plainly) if each.rank >= least]
+def _in_tail(text: str, start: int, end: int, wanted: _Wanted) -> Reading | None:
+    kind = wanted.kind
+    lexed = lex(text, start, end, wanted.texts)
+    found = [each for each in candidates(lexed, kind, plainly=wanted.plainly) if each.rank >= wanted.least]
     chosen = best(found)
     if chosen is None:
         return None
-    reading = _reading(lexed, chosen, kind)
-    if kind.name != "letter" and _LABEL.fullmatch(reading.answer):  # "d = 26. So the answer is (C)."
-        before = [each for each in found if each.mood == ASSERTED and each.value.last < chosen.value.first]
-        if before and (said := before[-1].value.content) and not _LABEL.fullmatch(said):
-            return reading._replace(alternative=said)
-    return reading
-
-
-def _reading(lexed: Lexed, chosen: Candidate, kind: Kind) -> Reading:
-    value, tokens = chosen.value, lexed.tokens
-    start, end = tokens[value.first].start, tokens[value.last].end
-    alternative = value.parts[0] if kind.name == "text" and value.parts else None
+    value = chosen.value
+    begin, end = lexed.tokens[value.first].start, lexed.tokens[value.last].end
+    alternative, parts = None, value.parts
     if kind.name == "value":
-        alternative = other_writing(value.content, "prose", lexed.text[end : end + 1] == "!")
-    parts = value.parts if kind.name != "text" else ()
-    return Reading(value.content, start, end, chosen.rule, chosen.mood, alternative, parts, chosen.rank)
+        alternative = other_writing(value.content, "prose", text[end : end + 1] == "!")
+    elif kind.name == "text":
+        alternative, parts = parts[0] if parts else None, ()
+    if kind.name != "letter" and _LABEL.fullmatch(value.content):  # "d = 26. So the answer is (C)."
+        before = [each for each in found if each.mood == ASSERTED and each.value.last < value.first]
+        if before and (said := before[-1].value.content) and not _LABEL.fullmatch(said):
+            alternative = said
+    return Reading(value.content, begin, end, chosen.rule, chosen.mood, alternative, parts, chosen.rank)

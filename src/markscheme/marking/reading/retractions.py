@@ -27,10 +27,13 @@ def takes_back(lexed: Lexed, clause: Clause, named: Collection[str] = ()) -> boo
 
     Words that begin like one of `named` are the subject of the question, and judge nothing."""
     subject, denied = True, False
-    for token in lexed.tokens[clause.first : clause.last + 1]:
+    contrary = lexed.tokens[clause.first].kinds & kinds.BUT
+    for place, token in enumerate(lexed.tokens[clause.first : clause.last + 1]):
         here = token.kinds
-        if not here & kinds.WORD:
+        if not here & kinds.WORD or (contrary and not place and not here & kinds.RETRACT):
             continue
+        if contrary and place and here & kinds.NOT and clause.first + place == clause.last:
+            return subject  # "but it isn't"
         if here & (kinds.ASK | kinds.OTHERS):
             return False
         if here & kinds.RETRACT and _says_wrong(lexed, token):

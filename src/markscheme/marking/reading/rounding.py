@@ -7,38 +7,40 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
+from typing import Final
 
-_PLACES = {
-    "whole number": 0, "integer": 0, "whole": 0, "unit": 0, "one": 0, "degree": 0, "dollar": 0, "percent": None,
-    "tenth": 1, "hundredth": 2, "thousandth": 3, "ten-thousandth": 4, "ten thousandth": 4, "cent": None, "penny": None,
-}  # fmt: skip
-_COUNTS = {"one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6}
-_NEAREST = re.compile(
-    r"nearest\s+(?:\$?(?P<step>0?\.0{0,5}1)\$?|(?P<name>ten[- ]thousandth|[a-z]+thousandth|whole\s+number|[a-z]+))(?P<more>\s+of\s+an?\s+\w+)?",
+from markscheme.marking.reading.marks import either, places, words
+from markscheme.marking.reading.number_words import number_from_words
+
+_PLACES: Final = places()
+_NAMES: Final = "|".join(sorted(_PLACES, key=len, reverse=True)).replace(" ", r"\s+")
+_NEAREST: Final = re.compile(
+    rf"{either('nearest')}\s+(?:\$?(?P<step>0?\.0{{0,5}}1)\$?|(?P<name>{_NAMES}|[a-z]+))"
+    r"(?P<more>\s+\w+\s+an?\s+\w+)?",
     re.IGNORECASE,
 )
-_DECIMALS = re.compile(
-    r"\b(?:to|correct\s+to|using|with)\s+(?:exactly\s+|at\s+least\s+)?\$?(?P<count>one|two|three|four|five|six|[1-6])\$?"
-    r"\s+(?:decimal\s+(?:place|digit)|(?:place|digit)s?\s+after\s+the\s+decimal)",
+_DECIMALS: Final = re.compile(
+    rf"\b{either('rounding')}\s+(?:{either('limits')}\s+)?\$?(?P<count>[a-z]{{3,5}}|[1-6])\$?\s+{either('decimal_places')}",
     re.IGNORECASE,
 )
 
 
 @lru_cache(maxsize=4096)
 def places_asked(statement: str) -> int | None:
-    """The decimal places that a problem asks for; `None` where it asks for no rounding, or for one not understood."""
+    """The decimal places that a problem asks for; `None` if it asks for no rounding, or for one that is not understood."""
     found = {_nearest(match) for match in _NEAREST.finditer(statement)}
-    found |= {_count(match["count"]) for match in _DECIMALS.finditer(statement)}
+    found |= {_count(match["count"].lower()) for match in _DECIMALS.finditer(statement)}
     return found.pop() if len(found) == 1 else None
 
 
 def _nearest(match: re.Match[str]) -> int | None:
-    if match["more"] and not match["more"].split()[-1].lower().startswith(("unit", "inch", "degree")):
+    if match["more"] and not match["more"].split()[-1].lower().startswith(words("rounded_units")):
         return None  # a tenth of a percent, of a mile: of which number, only the problem knows
     if match["step"]:
         return len(match["step"].partition(".")[2])
     return _PLACES.get(" ".join(match["name"].lower().split()))
 
 
-def _count(text: str) -> int:
-    return int(text) if text.isdecimal() else _COUNTS[text.lower()]
+def _count(said: str) -> int | None:
+    count = int(said) if said.isdecimal() else number_from_words(said)
+    return count if isinstance(count, int) and count <= 6 else None

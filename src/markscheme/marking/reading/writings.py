@@ -1,4 +1,4 @@
-"""Another writing of the same answer: what a calculation comes to, a number without its unit, a factorial."""
+"""Other writings of the same answer: what a calculation comes to, a number without its unit, a sentence set as a formula."""
 
 from __future__ import annotations
 
@@ -13,23 +13,27 @@ _COMPUTED: Final = re.compile(r"\d[^=]{0,80}?(?:[-+*/×÷·x^(]|\\times|\\cdot|\
 _MEASURED: Final = re.compile(
     r"([-−]?(?:\\?[$€£¥₹])?[-−]?\d[\d,]*+(?:\.\d+)?(?:/\d+)?)\s?((?:[^\W\d_π]+|/[^\W\d_]{2,})(?:[\s/][^\W\d_]+){0,3})\.?"
 )
+_LONGEST: Final = 400
+_WORDS_INSIDE: Final = re.compile(r"\\(?:text|textbf|textit|textrm|mathrm|mathbf|mbox|operatorname)\s?\{([^{}]*)\}")
+_ROWS: Final = re.compile(r"\\begin\{[a-z]+\*?\}|\\end\{[a-z]+\*?\}|\\\\(?:\[[^\]]{0,9}\])?|&")
+_ARROW: Final = re.compile(r"\\Rightarrow|\\implies|⇒")
+_WORDED: Final = re.compile(r"\\text\s?\{[^{}]*[a-z]{2}")
+_SENTENCE: Final = 3  # words in a formula that make a sentence of it; fewer are a unit or a condition
 
 
 def other_writing(content: str, form: str, exclaimed: bool = False) -> str | None:
     """The same answer in another writing: what a calculation comes to, a number without its unit, `100!`."""
     if content.isdecimal():
         return content + "!" if exclaimed else None
-    if len(content) > 400:
+    if len(content) > _LONGEST:
         return None
     result = _result(content)
-    if form == "boxed":
-        return result
-    measured = _MEASURED.fullmatch(result or content)
+    measured = _MEASURED.fullmatch(result or content) if form != "boxed" else None
     return measured[1] if measured is not None and not _is_known_unit(measured[2]) else result
 
 
 def _is_known_unit(unit: str) -> bool:
-    """Whether equality knows a unit, and so tells 3 hours from 3 minutes."""
+    """True if equality knows a unit, and so tells 3 hours from 3 minutes."""
     from markscheme.marking.equality.units import read_unit
 
     measure = read_unit(unit.strip(" ./"))
@@ -38,10 +42,7 @@ def _is_known_unit(unit: str) -> bool:
 
 def _result(content: str) -> str | None:
     """What a calculation comes to: of `21 + 49 = 70` the 70. `2x = 10` is an equation, and does not say 10."""
-    if "=" not in content and "≈" not in content and "approx" not in content:
-        return None
-    content = _NOTE.sub("", content)
-    sides = _EQUALS.split(content)
+    sides = _EQUALS.split(_NOTE.sub("", content))
     if len(sides) < 2 or "," in sides[-1]:
         return None
     unknowns = set(_UNKNOWN.findall(sides[-2]))
@@ -51,3 +52,18 @@ def _result(content: str) -> str | None:
     if computed or (len(unknowns) > 1 and "^" not in content) or (len(sides) > 2 and not unknowns):
         return sides[-1].strip(" $.").rstrip("\\ ")
     return None
+
+
+def is_worded(content: str) -> bool:
+    """True for a formula with words or an arrow in it."""
+    return (_WORDED.search(content) or _ARROW.search(content)) is not None
+
+
+def as_prose(content: str, *, formulas: bool) -> str:
+    """A sentence that is set as a formula, as it would be written outside of one: its words bare, its `formulas` in signs."""
+    content = _ROWS.sub("\n", content).replace("\\;", " ").replace("\\,", " ")
+    words = sum(len(words.split()) for words in _WORDS_INSIDE.findall(content))
+    if not formulas or (words < _SENTENCE and not _ARROW.search(content)):
+        return _WORDS_INSIDE.sub(r" \1 ", content).strip(" $")
+    lines = (_WORDS_INSIDE.sub(r"$ \1 $", _ARROW.sub("$ ⇒ $", line)) for line in content.split("\n"))
+    return "\n".join(f"${line}$".replace("$$", "") for line in lines)
