@@ -146,7 +146,7 @@ def test_batch_when_there_are_many_requests_then_they_go_in_several(ask, monkeyp
 
 
 def test_batch_when_the_model_has_no_such_api_then_one_sentence_says_so(tmp_path):
-    with pytest.raises(ModelError, match="leave batch out"):
+    with pytest.raises(ModelError, match="leave --batch out"):
         ms.run("countdown-sample", model="solver", batch=True, limit=2, out=tmp_path / "run", progress=False)
 
 

@@ -95,7 +95,7 @@ def test_run_when_the_server_dies_in_mid_run_then_started_again_and_nothing_lost
 
 
 def test_run_when_the_server_dies_too_often_then_stops_with_what_there_is(sums, tmp_path, stand_in, alive):
-    with pytest.raises(ModelError, match=r"killed by SIGKILL.*server_restarts=1"):
+    with pytest.raises(ModelError, match=r"killed by SIGKILL.*--server-restarts 1"):
         run(
             sums, tmp_path, concurrency=1, retry_delay=0.1, server_restarts=1,
             server_arg=("fault=die", "after=3", f"pids={tmp_path / 'pids'}"),

@@ -20,7 +20,7 @@ from typing import Literal, Self
 
 import msgspec
 
-from markscheme.errors import DataError, JournalError, MarkingError, UsageError
+from markscheme.errors import DataError, JournalError, MarkingError, UsageError, option
 from markscheme.marking import get_protocol
 from markscheme.marking.bulk.audit import Score, score_of
 from markscheme.marking.bulk.outputs import NAMING, Matcher
@@ -131,7 +131,9 @@ def agreed_plan(folder: Path, plan: MarkingPlan) -> MarkingPlan:
         folder.mkdir(parents=True, exist_ok=True)
         raw = file.read_bytes() if file.exists() else None
         if raw is not None and msgspec.json.decode(raw, type=_Stored).version != VERSION:
-            raise UsageError(f"{folder} holds marks of another markscheme; choose another --out, or remove it.")
+            raise UsageError(
+                f"{folder} holds marks of another markscheme; choose another {option('out')}, or remove it."
+            )
         stored = msgspec.json.decode(raw, type=MarkingPlan) if raw is not None else None
     except (OSError, msgspec.MsgspecError, UnicodeDecodeError) as error:
         raise JournalError(f"{folder} cannot be used for marks: {error}") from None
@@ -141,7 +143,9 @@ def agreed_plan(folder: Path, plan: MarkingPlan) -> MarkingPlan:
     differing = [words for name, words in _COMPARED.items() if getattr(plan, name) != getattr(stored, name)]
     if differing:
         other = " and ".join(differing)
-        raise UsageError(f"{folder} holds marks of something else (other {other}); choose another --out, or remove it.")
+        raise UsageError(
+            f"{folder} holds marks of something else (other {other}); choose another {option('out')}, or remove it."
+        )
     return stored
 
 
@@ -183,7 +187,7 @@ def mark_in_bulk(
     rule = get_protocol(protocol)
     if out is not None and source.is_dir() and out.resolve().is_relative_to(source.resolve()):
         raise UsageError(
-            f"--out {out} is inside {source}, where every file is read as outputs; choose a folder elsewhere."
+            f"{option('out')} {out} is inside {source}, where every file is read as outputs; choose a folder elsewhere."
         )
     golds = golds_of(benchmark, data_dir) if benchmark is not None else None
     with ExitStack() as stack:

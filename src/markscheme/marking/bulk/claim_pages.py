@@ -10,7 +10,7 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from markscheme.config import make_config
-from markscheme.errors import JournalError
+from markscheme.errors import JournalError, option
 from markscheme.marking.bulk.reproducing import OURS, Kept
 from markscheme.marking.protocol import get_protocol
 from markscheme.runs.folder import IMPORTED, Manifest, Run
@@ -24,7 +24,7 @@ def write_pages(out: Path, name: str, kinds: dict[str, list[Kept]]) -> list[Path
     for kind, kept in kinds.items():
         folder = out / _slug(name) / _slug(kind)
         if folder.exists():
-            raise JournalError(f"{folder} is there already; choose another --out")
+            raise JournalError(f"{folder} is there already; choose another {option('out')}")
         try:
             folder.mkdir(parents=True)
         except OSError as error:

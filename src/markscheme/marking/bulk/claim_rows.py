@@ -16,7 +16,7 @@ from markscheme.benchmarks.fields import Expression, Fields, MissingFieldError, 
 from markscheme.datasets.files import PACKED, TABLES, Row, read_rows
 from markscheme.datasets.stored import rows as lines
 from markscheme.datasets.stored import squeezed
-from markscheme.errors import DataError
+from markscheme.errors import DataError, option
 from markscheme.marking.bulk.claims import Between, Entry
 from markscheme.marking.equality.comparing import equal
 from markscheme.types import Gold, Problem, Response
@@ -47,7 +47,9 @@ class StoredRows:
         self.entry, self.root, self._watch = entry, root, watch
         self.files = [file for pattern in entry.patterns for file in sorted(root.glob(pattern)) if file.is_file()]
         if not self.files:
-            raise DataError(f"no file matches {', '.join(entry.patterns)} in {root}; --root names the folder.")
+            raise DataError(
+                f"no file matches {', '.join(entry.patterns)} in {root}; {option('root')} names the folder."
+            )
         columns = entry.fields
         made = Fields(statement=columns.statement, gold=columns.gold, id=columns.id, choices=columns.choices)
         plain = tuple(each for each in several(columns.gold) if not each.startswith("letter "))  # which needs choices

@@ -17,7 +17,7 @@ from markscheme.benchmarks.definition import complaint_of
 from markscheme.benchmarks.fields import Expression
 from markscheme.datasets.small_texts import read_small_text, read_toml
 from markscheme.datasets.stored import OUTPUT_FIELDS, QUESTION_FIELDS, SEVERAL_FIELDS
-from markscheme.errors import DataError, nearest
+from markscheme.errors import DataError, nearest, option
 from markscheme.marking.protocol import get_protocol
 
 # The mean over samples; the first sample; any of K; the most frequent answer; the sample with the highest `score`.
@@ -143,7 +143,7 @@ def _complaints(entry: Entry) -> Iterator[str]:
         yield "`after` and `before` must not be empty - at `$.log`"
     for pattern in (*entry.patterns, *([entry.golds.files] if entry.golds else [])):
         if Path(pattern).is_absolute() or ".." in Path(pattern).parts or not pattern:
-            yield f"{pattern!r} is not below the root; --root names it - at `$.files`"
+            yield f"{pattern!r} is not below the root; {option('root')} names it - at `$.files`"
     if entry.rule is not None:
         get_protocol(entry.rule)
 
