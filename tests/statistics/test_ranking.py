@@ -91,7 +91,7 @@ def test_macro_when_one_score_is_missing_then_the_average_is_too():
     assert math.isnan(macro([there, missing]).estimate)
     with pytest.raises(UsageError):
         macro([])
-    with pytest.raises(UsageError, match="one level"):
+    with pytest.raises(UsageError, match="different levels"):
         macro([there, mean_interval([0.5], level=0.9)])
 
 

@@ -47,7 +47,7 @@ def test_series_when_one_step_is_far_ahead_then_it_is_the_best_and_no_other_may_
     assert found.best.corrected.low < found.best.corrected.estimate <= found.best.seen
     assert found.points[0].to_best.high < 0
     assert found.points[2].to_last.estimate == 0
-    with pytest.raises(UsageError, match="two steps"):
+    with pytest.raises(UsageError, match="two or more steps"):
         series("accuracy", steps(rates[:1], 8, random))
 
 
