@@ -226,7 +226,8 @@ def _asked(body: Mapping[str, Any]) -> Asked:
 def _text(response: Any) -> tuple[str, str | None]:
     if isinstance(response, Mapping) and isinstance(response.get("output"), list):
         items = [each for each in response["output"] if isinstance(each, Mapping) and each.get("type") == "message"]
-        parts = [part for item in items for part in item.get("content") or () if isinstance(part, Mapping)]
+        contents = [each["content"] for each in items if isinstance(each.get("content"), list)]
+        parts = [part for content in contents for part in content if isinstance(part, Mapping)]
         text = "".join(str(part.get("text") or "") for part in parts if part.get("type") == "output_text")
         return text, "length" if response.get("status") == "incomplete" else None
     return text_of(response), None

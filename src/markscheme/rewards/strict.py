@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import Final
 
 from markscheme.errors import UsageError, nearest
@@ -92,7 +93,7 @@ def _trick(answer: str, sections: ResponseSections, gold: str, span: tuple[int, 
     if _INSTRUCTIONS.search(final):
         return "instructions"
     if statement and len(answer) > 1 and asks_to_work_out(statement) and not is_same_writing(answer, gold):
-        if restates(answer, statement):
+        if restates(answer, statement) or restates(answer.rpartition("=")[2], statement):
             return "restated"
         if _is_recombined(answer, statement):
             return "not worked out"
@@ -116,7 +117,12 @@ def _is_unfinished(answer: str, gold: str) -> bool:
 def _is_recombined(answer: str, statement: str) -> bool:
     """True if an answer has the numbers and letters of a formula of the statement: turned round, in brackets, plus zero."""
     atoms = _atoms(answer)
-    return len(atoms) > 1 and any(_atoms(formula) == atoms for formula in formulas(statement))
+    return len(atoms) > 1 and tuple(atoms) in _formula_atoms(statement)
+
+
+@lru_cache(maxsize=1024)  # the completions of a group share their prompt
+def _formula_atoms(statement: str) -> frozenset[tuple[str, ...]]:
+    return frozenset(tuple(_atoms(formula)) for formula in formulas(statement))
 
 
 def _atoms(formula: str) -> list[str]:
