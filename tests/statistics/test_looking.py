@@ -42,5 +42,5 @@ def test_look_when_looked_at_again_and_again_then_an_equal_model_is_rarely_calle
 
 
 def test_look_when_the_margin_is_not_a_share_then_refused():
-    with pytest.raises(UsageError, match="a margin is a share"):
+    with pytest.raises(UsageError, match="must be a share"):
         look(from_correct([4], [2]), from_correct([4], [2]), 5)
