@@ -27,7 +27,11 @@ REFERENCE = {
             "list_benchmarks", "list_protocols", "list_models", "show", "push", "export", "import_log",
         )),
     ],
-    "Marking": ["markscheme.marking.mark", "markscheme.marking.explain", "markscheme.marking.equality.equal", "markscheme.rewards"],
+    "Marking": ["markscheme.marking.mark", "markscheme.marking.explain", "markscheme.marking.equality.equal"],
+    "Training": [
+        "markscheme.rewards", *(f"markscheme.api.rewarding.{name}" for name in ("attack", "audit_rollouts", "select")),
+        "markscheme.rewards.environment.load_environment",
+    ],
     "What comes back": [
         "markscheme.api.run.Run", "markscheme.api.run.Answer", "markscheme.api.asking.Experiment",
         *(f"markscheme.api.results.{name}" for name in ("Report", "Comparison", "Plan")),
