@@ -7,7 +7,7 @@ match; every position is looked at a bounded number of times.
 from __future__ import annotations
 
 import re
-from collections.abc import Hashable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from functools import cache, lru_cache
 from typing import Any, Final, NamedTuple
 
@@ -63,11 +63,12 @@ _FORMS: Final = (
     (_SKIP, r"\s", r"\s+"),
     (kinds.OTHER, ".", "."),
 )
+_Match = Callable[[str, int, int], re.Match[str] | None]
 _PATTERNS: Final = [(form, re.compile(first, re.DOTALL), re.compile(body, re.DOTALL)) for form, first, body in _FORMS]
 _OPENS_IN_WORDS: Final = re.compile(r"\s*\\(?:text|textbf|mathrm)\s?\{[^{}\n]*[a-z]{3}")
 _PIECE: Final = re.compile(rf"{WORD_PATTERN}|\d+|\S")
 _CLOSES: Final = {"\\[": "\\]", "\\(": "\\)", "$$": "$$", "$": "$"}
-_WORD_FORM: Final = ((kinds.WORD, re.compile(WORD_PATTERN)),)
+_WORD: Final = re.compile(WORD_PATTERN).match
 _SAID: Final = kinds.WORD | kinds.LETTER
 _MAY_BE_SYMBOL: Final = kinds.WORD | kinds.AND | kinds.OR | kinds.UNIT | kinds.NUMERAL
 _GREEK_END: Final = "\u0400"  # Latin and Greek letters are before it
@@ -80,9 +81,9 @@ FUNCTIONS: Final = frozenset(
 
 
 @cache
-def _forms_at(character: str) -> tuple[tuple[int, re.Pattern[str]], ...]:
+def _forms_at(character: str) -> tuple[tuple[int, _Match], ...]:
     """The forms that a token may have that begins with a character."""
-    return tuple((form, body) for form, first, body in _PATTERNS if first.match(character))
+    return tuple((form, body.match) for form, first, body in _PATTERNS if first.match(character))
 
 
 class Lexed(NamedTuple):
@@ -129,17 +130,19 @@ def _lex(text: str, start: int, end: int) -> Lexed:
     unspaced = unspaced_words(language)
     tokens: list[Token] = []
     closes: set[int] = set()  # braces that close \\text{…}
-    at = start
+    at, found, form = start, None, 0
     while at < end:
         character = text[at]
         if character == " " or at in closes:
             at += 1
             continue
-        found = form = None
-        for form, pattern in _WORD_FORM if _begins_word(text, at, character) else _forms_at(character):  # noqa: B007
-            if (found := pattern.match(text, at, end)) is not None:
-                break
-        if found is None or form is None:
+        if "c" <= character <= "z" and text[at + 1 : at + 2].isalpha():  # nearly everywhere in prose
+            found, form = _WORD(text, at, end), kinds.WORD
+        else:
+            for form, match in _forms_at(character):  # noqa: B007
+                if (found := match(text, at, end)) is not None:
+                    break
+        if found is None:
             break
         begin, at = at, found.end()
         if form == kinds.WORD:
@@ -166,11 +169,6 @@ def _lex(text: str, start: int, end: int) -> Lexed:
                 form = kinds.EMPHASIS  # the end of bold type
             tokens.append(Token(form, begin, at))
     return Lexed(text, _with_phrases(text, tokens, words), words, language, {}, {})
-
-
-def _begins_word(text: str, at: int, character: str) -> bool:
-    """True if only a word can begin at a place, as nearly everywhere in prose: then no other form is tried."""
-    return "c" <= character <= "z" and text[at + 1 : at + 2].isalpha()
 
 
 def _symbol(said: str, known: int, before: str) -> int:
@@ -203,7 +201,7 @@ def _follows_label(text: str, stop: re.Match[str], end: int, tokens: list[Token]
         return False
     if not head:
         return following[1:2].islower()  # "the answer is B. the bottom one"
-    word = _WORD_FORM[0][1].match(text, stop.end() + 1, end) if before and before[-1] & kinds.COLON else None
+    word = _WORD(text, stop.end() + 1, end) if before and before[-1] & kinds.COLON else None
     return word is None or not words.classes(word[0].lower()) & (kinds.THIS | kinds.RETRACT)
 
 
