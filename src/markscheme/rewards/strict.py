@@ -15,9 +15,9 @@ from markscheme.errors import UsageError, nearest
 from markscheme.marking.equality import equal
 from markscheme.marking.reading import kinds
 from markscheme.marking.reading.boxes import closing_brace
-from markscheme.marking.reading.clauses import ASSERTED
-from markscheme.marking.reading.grammar import STATED, candidates
-from markscheme.marking.reading.lexer import lex, near_end
+from markscheme.marking.reading.clauses import ASSERTED, clauses
+from markscheme.marking.reading.grammar import STATED, VALUES, candidates
+from markscheme.marking.reading.lexer import Lexed, lex, near_end
 from markscheme.marking.reading.sections import ResponseSections
 from markscheme.marking.reading.values import Kind
 from markscheme.marking.restating import asks_to_work_out, formulas, is_same_writing, restates, writing
@@ -39,6 +39,7 @@ FORMS: Final = {
 _ASKED: Final = {"\\boxed{}": "\\boxed", "####": "####", "<answer>": "<answer>", "ANSWER:": "ANSWER:"}
 _PLAIN: Final = re.compile(r"-? ?(?:[\d.,]+|frac [\d.,]+ [\d.,]+|[\d.,]+ frac [\d.,]+ [\d.,]+)")
 _NUMBER: Final = re.compile(r"-?[\d.,]*\d")
+_WRITTEN_OUT: Final = re.compile(r"-?[0-9]+(?:\.[0-9]+)?")
 _ATOM: Final = re.compile(r"[\w.]+|\\[a-zA-Z]+")
 _IDLE: Final = frozenset(("0", "1", "frac", "left", "right", "cdot", "times", "\\cdot", "\\times", "\\left", "\\right"))
 _BOX: Final = re.compile(r"\\(?:boxed|fbox)\s?\{")
@@ -50,6 +51,9 @@ _INSTRUCTIONS: Final = re.compile(
     r"\b(?:must|should|please|accept|award|mark|output|score|respond|note)\b|\bsystem\s?:|\b(?:score|grade|verdict|reward)\s?[:=]\s?\W?(?:1|10|correct|pass)",
     re.IGNORECASE,
 )
+# A clause has one of these if it announces an answer, or makes the next one count as much as the one before.
+_ANNOUNCES: Final = kinds.ANSWER | kinds.RESULT | kinds.HASHES | kinds.GOOD | kinds.OPTION | kinds.CHOOSE
+_REVISES: Final = kinds.BUT | kinds.RETRACT | kinds.NO | kinds.NOT | kinds.BAD | kinds.REMARK | kinds.IF
 _AROUND: Final = 60  # characters before an answer that a copy of the statement shares with it
 _REMARK: Final = 60  # characters after an answer in which it may be called wrong
 _MOST: Final = 16  # answers that are compared: of more, the last
@@ -92,7 +96,7 @@ def _trick(answer: str, sections: ResponseSections, gold: str, span: tuple[int, 
     statement, final = sections.statement, sections.final
     if _INSTRUCTIONS.search(final):
         return "instructions"
-    if statement and len(answer) > 1 and asks_to_work_out(statement) and not is_same_writing(answer, gold):
+    if statement and len(answer) > 1 and not is_same_writing(answer, gold) and asks_to_work_out(statement):
         if restates(answer, statement) or restates(answer.rpartition("=")[2], statement):
             return "restated"
         if _is_recombined(answer, statement):
@@ -110,7 +114,10 @@ def _is_unfinished(answer: str, gold: str) -> bool:
     """True for `72 + 1` where the gold is one number: the arithmetic was the task."""
     if not _NUMBER.fullmatch(gold.strip()):
         return False
-    written = writing(answer.rpartition("=")[2])
+    said = answer.rpartition("=")[2]
+    if _WRITTEN_OUT.fullmatch(said):
+        return False
+    written = writing(said)
     return bool(written) and not _PLAIN.fullmatch(written.replace(" / ", " "))
 
 
@@ -142,7 +149,7 @@ def _another_answer(
     text, start, end = sections.text, sections.start, sections.end
     first, last = span or (end, end)
     lexed = lex(text, near_end(text, start, end), end)
-    for found in candidates(lexed, kind):
+    for found in () if _says_no_more(lexed, kind, first, last) else candidates(lexed, kind):
         begins, ends = lexed.tokens[found.value.first].start, lexed.tokens[found.value.last].end
         if found.rank < STATED or (begins < last and first < ends):
             continue
@@ -162,6 +169,24 @@ def _another_answer(
     after = [token for token in lexed.tokens if last <= token.start < last + _REMARK]
     said = [token.kinds for token in after]
     return "doubted" if any(each & _DOUBT for each in said) and not any(each & kinds.NOT for each in said) else ""
+
+
+def _says_no_more(lexed: Lexed, kind: Kind, first: int, last: int) -> bool:
+    """True if only the clause of the answer can announce one, and has no other value; this is quicker than looking for them."""
+    if kind.name != "value":
+        return False
+    answered = False
+    for clause in clauses(lexed):
+        begin, end = lexed.tokens[clause.first].start, lexed.tokens[clause.last].end
+        here = begin < last and first < end
+        if clause.kinds & (_REVISES if here else _REVISES | _ANNOUNCES):
+            return False
+        answered = answered or here
+        if answered and clause.kinds & VALUES:
+            values = [token for token in lexed.tokens[clause.first : clause.last + 1] if token.kinds & VALUES]
+            if any(token.end <= first or token.start >= last for token in values):
+                return False
+    return True
 
 
 def _typeset(text: str, start: int, end: int) -> Iterator[str]:

@@ -150,5 +150,5 @@ def _is_restated(sections: ResponseSections, found: Assessment, gold: str) -> bo
     answer, statement = found.answer or "", sections.statement
     label = len(answer.strip("()[]. ")) < 2
     return (
-        not label and restates(answer, statement) and asks_to_work_out(statement) and not is_same_writing(answer, gold)
+        not label and not is_same_writing(answer, gold) and asks_to_work_out(statement) and restates(answer, statement)
     )

@@ -23,7 +23,7 @@ UNSAID: Final = "cannot be said"  # the rule of a clause that says there is no a
 # Rules by which an answer is announced, whether a value or a sentence follows.
 ANNOUNCED: Final = ("the answer is", "below a heading", "told as the answer")
 _TELLING: Final = kinds.WORD | kinds.NUMBER | kinds.LETTER | kinds.FORMULA | kinds.BOX
-_VALUES: Final = _TELLING & ~kinds.WORD | kinds.NUMERAL | kinds.SYMBOL  # one of these is in every number or expression
+VALUES: Final = _TELLING & ~kinds.WORD | kinds.NUMERAL | kinds.SYMBOL  # one of these is in every number or expression
 _NAMES: Final = kinds.ANSWER | kinds.RESULT
 _PHRASE: Final = 10  # tokens between "answer" and "is": "the answer to the second part of the problem is"
 _HEADING: Final = 6  # words of a line that only announces the answer
@@ -176,7 +176,7 @@ def _is_remark(lexed: Lexed, clause: Clause) -> bool:
 def _of_clause(
     lexed: Lexed, clause: Clause, number: int, kind: Kind, heading: int, plainly: bool
 ) -> Iterator[Candidate]:
-    may_say = _VALUES if kind.name == "value" else 0 if kind.words else kind.classes
+    may_say = VALUES if kind.name == "value" else 0 if kind.words else kind.classes
     if may_say and not clause.kinds & may_say:
         return
     for rank, rule, value in _stated(lexed, clause, kind, heading, plainly):
