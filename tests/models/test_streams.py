@@ -141,6 +141,19 @@ def test_events_when_runs_of_them_are_put_together_then_they_say_what_they_said_
     assert together.answer() == one_by_one.answer()
 
 
+@pytest.mark.parametrize(("tokens", "kept"), [(63, True), (62, True), (70, False)])
+def test_stream_when_each_event_is_a_token_then_the_lengths_of_their_texts_are_kept(ask, tokens, kept):
+    thought, said = ["So ", "é", "\n"] * 4, [" 12", '"', "\\frac", "😀", "a"] * 10
+    events = [delta(role="assistant"), *(delta(reasoning_content=each) for each in thought)]
+    events += [*(delta(content=each) for each in said), delta("stop")]
+    usage = {"choices": [], "usage": {"completion_tokens": tokens}}
+    with streaming(*events, usage, DONE) as server:
+        [one] = ask("openai/m", base_url=(server.url,))
+    assert one.text == "".join(said)
+    lengths = [int(digit, 36) for digit in one.metadata.get("event_lengths", "")]
+    assert lengths == ([len(each) for each in (*thought, *said)] if kept else [])
+
+
 def test_stream_when_a_line_never_ends_then_it_is_not_held(ask, monkeypatch):
     monkeypatch.setattr("markscheme.models.streams.LARGEST_TEXT", LARGEST_REST)
     with streaming("data: ", *["x" * 50_000] * 40) as server, pytest.raises(RequestFailed) as caught:

@@ -8,7 +8,7 @@ import markscheme as ms
 from markscheme.cli import main
 from markscheme.errors import UsageError
 from markscheme.reporting.loops import loop_start
-from markscheme.reporting.token_limits import _cut, _from_lengths, read_limits, token_limits
+from markscheme.reporting.token_limits import _cut, _from_events, _from_lengths, read_limits, token_limits
 from markscheme.types import Response
 
 LIMITS = [12, 24, 48, 96]
@@ -81,6 +81,15 @@ def test_cut_when_the_server_listed_its_tokens_then_these_decide_and_else_the_sh
     )
     assert _cut(response, 2, 3, _from_lengths).text == "one two"
     assert _cut(response, 1, 2, lambda _: None).text == "one tw"
+
+
+def test_cut_when_the_stream_had_an_event_per_token_then_these_decide_in_the_thinking_too():
+    response = Response(
+        key="k", sample=0, reasoning="abc", text="one two", completion_tokens=4, metadata={"event_lengths": "1234"}
+    )
+    assert _cut(response, 1, 4, _from_events).reasoning == "a"
+    assert _cut(response, 3, 4, _from_events).text == "one"
+    assert _from_events(Response(key="k", sample=0, text="x", metadata={"event_lengths": "1-"})) is None
 
 
 @pytest.mark.parametrize(

@@ -125,9 +125,13 @@ class OpenAI(Served):
         message = choice["message"] if self._chat else choice
         usage = as_object(answer.get("usage"))
         details = as_object(usage.get("completion_tokens_details"))
+        text, reasoning = as_text(message.get("content") if self._chat else message["text"]), reasoning_of(message)
+        rest = _rest(message) if self._chat else {}
+        if len(answer["choices"]) == 1:  # else the count of tokens is that of all
+            rest |= _event_lengths(choice.get("event_lengths"), count(usage.get("completion_tokens")), reasoning + text)
         return Completion(
-            text=as_text(message.get("content") if self._chat else message["text"]),
-            reasoning=reasoning_of(message) or None,
+            text=text,
+            reasoning=reasoning or None,
             finish_reason=finish_reason(choice.get("finish_reason")),
             prompt_tokens=count(usage.get("prompt_tokens")),
             completion_tokens=count(usage.get("completion_tokens")),
@@ -135,8 +139,16 @@ class OpenAI(Served):
             cached_tokens=count(as_object(usage.get("prompt_tokens_details")).get("cached_tokens")),
             model=answer.get("model") if isinstance(answer.get("model"), str) else None,
             tool_calls=chat_calls(message) if self._chat else (),
-            metadata=_logprobs(as_object(choice.get("logprobs"))) | (_rest(message) if self._chat else {}),
+            metadata=_logprobs(as_object(choice.get("logprobs"))) | rest,
         )
+
+
+def _event_lengths(lengths: object, tokens: int | None, said: str) -> dict[str, Any]:
+    """Return the lengths of the events of a stream if each was one token, for `report --token-limits`."""
+    if not isinstance(lengths, str) or tokens is None or not 0 <= tokens - len(lengths) <= 1:
+        return {}  # the end token adds no text
+    whole = lengths.isascii() and lengths.isalnum() and sum(int(one, 36) for one in lengths) == len(said)
+    return {"event_lengths": lengths} if whole else {}
 
 
 def _rest(message: dict[str, Any]) -> dict[str, Any]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import re
+import string
 import time
 from abc import ABC, abstractmethod
 from collections import deque
@@ -47,12 +48,16 @@ _PIECE = re.compile(
     rb'"(?:content|reasoning|reasoning_content|text|thinking|partial_json)": ?"([^"\\]*(?:\\.[^"\\]*)*)"'
 )
 _NAMES = {"id", "type", "role", "name"}  # fields that are sent once, or repeated with every piece
+TEXTS = ("content", "reasoning_content", "reasoning", "text")  # what a token of a chat or a completion adds to
+_DIGITS = string.digits + string.ascii_lowercase  # one character per event of a stream: the length of its text
+_AS_DIGITS = _DIGITS.encode().ljust(256, b"-")
 
 
 class Fold(ABC):
     """Assembles the events of one answer."""
 
     unneeded: re.Pattern[bytes] | None = None  # lines that only say what a later event says again
+    keeps_lengths = False  # whether merged events say how long the text of each was
 
     def __init__(self) -> None:
         self.size = 0
@@ -60,7 +65,8 @@ class Fold(ABC):
 
     def take(self, events: bytes) -> None:
         """Fold the next events, given as whole lines of the stream."""
-        lines = condensed(self.unneeded.sub(b"", events) if self.unneeded else events).split(b"\n")
+        needed = self.unneeded.sub(b"", events) if self.unneeded else events
+        lines = condensed(needed, lengths=self.keeps_lengths).split(b"\n")
         data = [line[5:].strip() for line in lines if line.startswith(b"data:")]
         written = [one for one in data if one and one != b"[DONE]"]
         self.ended = self.ended or (len(written) < len(data) and b"[DONE]" in data)
@@ -107,11 +113,12 @@ class Fold(ABC):
                 into[name] = value
 
 
-def condensed(events: bytes) -> bytes:
+def condensed(events: bytes, *, lengths: bool = False) -> bytes:
     """Merge each run of events that differ only in one piece of text into one event with all of its text.
 
     An answer of 1,000 tokens is 1,000 events of 200 bytes, of which four carry information. The bytes between the texts
-    of two such events are always the same and are removed without decoding, at a fifth of the cost.
+    of two such events are always the same and are removed without decoding, at a fifth of the cost. With `lengths`, the
+    merged event has the length of each text but the last in its field `event_lengths`.
     """
     at = 0
     for _ in range(MOST_RUNS):
@@ -127,13 +134,27 @@ def condensed(events: bytes) -> bytes:
         if alike and not _ADDS_UP.search(after) and not _OTHER.search(before, before.rfind(b"{")):
             name = events[found.start() : text]
             between = events[found.end(1) : following] + before.removesuffix(name)
-            events = events[:text] + _run(events[text:].split(name), name, between)
+            texts, rest = _run(events[text:].split(name), name, between)
+            field = b'"event_lengths":"%b",' % _written_lengths(texts) if lengths else b""
+            events = b"".join([events[: found.start()], field, name, *texts, rest])
+            text += len(field)
         at = events.find(b"\n", text)
     return events
 
 
-def _run(parts: list[bytes], name: bytes, between: bytes) -> bytes:
-    """Return the texts of a run and everything after it; `parts` are the pieces between the field's names."""
+def _written_lengths(texts: list[bytes]) -> bytes:
+    """Return the length of each text in characters as one digit each; `-` if that is not possible."""
+    together = b"".join(texts)
+    try:
+        if not together.isascii() or b"\\" in together:
+            return bytes(len(msgspec.json.decode(b'"%b"' % text)) for text in texts).translate(_AS_DIGITS)
+        return bytes(map(len, texts)).translate(_AS_DIGITS)
+    except ValueError:  # a text that is not JSON, or longer than a byte can say
+        return b"-"
+
+
+def _run(parts: list[bytes], name: bytes, between: bytes) -> tuple[list[bytes], bytes]:
+    """Return the texts of a run but the last, and everything after them; `parts` are split at the field's name."""
     length = len(between)
     texts = [part[:-length] for part in parts[:-1]]
     if texts and between.join(texts) + between != b"".join(parts[:-1]):  # a different event comes in between
@@ -142,11 +163,13 @@ def _run(parts: list[bytes], name: bytes, between: bytes) -> bytes:
     if b'"' in b"".join(texts):  # part of a text, or the end of one with something else after it
         whole = (_BODY.fullmatch(text) for text in texts)
         texts = texts[: next((number for number, same in enumerate(whole) if not same), len(texts))]
-    return b"".join(texts) + name.join(parts[len(texts) :])
+    return texts, name.join(parts[len(texts) :])
 
 
 class ChatFold(Fold):
     """Folds chat completions and plain completions."""
+
+    keeps_lengths = True
 
     def __init__(self) -> None:
         super().__init__()
@@ -162,7 +185,9 @@ class ChatFold(Fold):
             if at not in self._choices and len(self._choices) > 4096:
                 raise malformed("the stream has thousands of choices")
             into = self._choices.setdefault(at, {"message": {}})
-            self.merge(into["message"], choice.get("delta") or {})
+            delta = choice.get("delta") or {}
+            self.merge(into, {"event_lengths": _event_lengths(delta) + _event_lengths(choice)})
+            self.merge(into["message"], delta)
             self.merge(into, {name: choice[name] for name in ("text", "logprobs") if choice.get(name)})
             into["finish_reason"] = choice.get("finish_reason") or into.get("finish_reason")
 
@@ -171,6 +196,19 @@ class ChatFold(Fold):
         if not self.ended and not (choices and all(choice["finish_reason"] for choice in choices)):
             raise broken_off()
         return {**self._about, "choices": [{"text": "", **choice} for choice in choices]}
+
+
+def _event_lengths(said: dict[str, Any]) -> str:
+    """Remove and return the lengths of the texts that an event, or a run of events, adds."""
+    before = said.pop("event_lengths", "")
+    texts = [text for name in TEXTS if (text := said.get(name)) and isinstance(text, str)]
+    if not texts and not before:
+        return ""
+    try:
+        last = len(texts[0]) - sum(map(_DIGITS.index, before))
+        return (before + _DIGITS[last]).replace("0", "") if len(texts) == 1 and last >= 0 else "-"
+    except (IndexError, ValueError, TypeError):
+        return "-"
 
 
 class MessageFold(Fold):

@@ -148,6 +148,8 @@ def _known_ends(run: Run, responses: Sequence[Response], tokenizer: str | None) 
         )
     if responses and all(each.metadata.get("token_lengths") for each in responses):
         return "the server's tokens", _from_lengths
+    if responses and all(each.metadata.get("event_lengths") for each in responses):
+        return "the events of the stream", _from_events
     return _token_ends(run.manifest.config.model, tokenizer)
 
 
@@ -225,6 +227,13 @@ def _from_lengths(response: Response) -> Sequence[int] | None:
     if not isinstance(lengths, list) or not all(isinstance(each, int) for each in lengths):
         return None
     return list(accumulate(lengths, initial=len(response.reasoning or "")))[1:]
+
+
+def _from_events(response: Response) -> Sequence[int] | None:
+    """Add up the lengths of the stream's events, each of which was one token."""
+    lengths = str(response.metadata.get("event_lengths"))
+    known = lengths.isascii() and lengths.isalnum()
+    return list(accumulate(int(length, 36) for length in lengths)) if known else None
 
 
 def _token_ends(model: str, named: str | None) -> tuple[str, Ends]:
