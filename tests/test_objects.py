@@ -9,6 +9,7 @@ import sys
 import pytest
 
 import markscheme as ms
+from markscheme.cli import main
 from markscheme.errors import UsageError
 from markscheme.marking.protocol import Assessment, Protocol, get_protocol
 from markscheme.objects import is_object_spec, load_object
@@ -193,3 +194,19 @@ def test_functions_of_a_program_that_ended_must_be_given_again(tmp_path):
     subprocess.run([sys.executable, script], check=True, cwd=tmp_path)
     with pytest.raises(UsageError, match=r"ms.resume\(run, model=lost\)"):
         ms.load(tmp_path / "run").resume(samples=2, progress=False)
+
+
+def test_source_of_a_run_s_protocol_is_asked_for_and_never_run_unasked(rules, tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr("markscheme.marking.protocol._given", {})
+    rules.write_text(RULES.replace("def ends", "from pathlib import Path\nPath('loaded').touch()\ndef ends"))
+    ms.run("gsm8k-sample", model="rules.py:parrot", protocol="rules.py:ends", out="run", limit=3, progress=False)
+    monkeypatch.setattr("markscheme.marking.protocol._given", {})  # another program
+    (tmp_path / "loaded").unlink()
+    assert main(["verify", "run", "--json"]) == 0
+    assert "--protocol rules.py:ends" in capsys.readouterr().out
+    assert main(["mark", "run"]) == 2
+    assert "if you trust that file, add --protocol rules.py:ends" in capsys.readouterr().err
+    assert not (tmp_path / "loaded").exists()
+    (marks,) = [each for each in ms.verify("run", protocol="rules.py:ends")[0].checks if "marks" in each.what]
+    assert marks.holds
+    assert main(["mark", "run"]) == 0

@@ -40,12 +40,17 @@ _loaded: dict[tuple[str, str], SourceObject] = {}
 
 def is_object_spec(text: str) -> bool:
     """True for `file.py:name` and `python:name`; model names such as `openai/x:free` are neither."""
-    return text.startswith(_HANDED_OVER) or _SPEC.fullmatch(text) is not None
+    return is_handed_over(text) or _SPEC.fullmatch(text) is not None
+
+
+def is_handed_over(spec: str) -> bool:
+    """True for `python:name`, which exists only in the program that defined it."""
+    return spec.startswith(_HANDED_OVER)
 
 
 def load_object(spec: str, kind: str = "object") -> SourceObject:
     """Return the object a spec names; also `package.module:name`. `kind` is the word for it in messages."""
-    if spec.startswith(_HANDED_OVER):
+    if is_handed_over(spec):
         if (known := _handed_over.get(spec)) is not None:
             return known
         name = spec.removeprefix(_HANDED_OVER)

@@ -14,6 +14,7 @@ from markscheme.benchmarks import Benchmark
 from markscheme.benchmarks import benchmark as find_benchmark
 from markscheme.benchmarks.errata import Erratum, errata_of, read_errata, shipped_errata
 from markscheme.errors import JournalError, UsageError, command, option
+from markscheme.marking.protocol import get_protocol
 from markscheme.reporting.comparing import Compared, terms_of
 from markscheme.reporting.errata import Suspect
 from markscheme.reporting.errata import suspects as find_suspects
@@ -94,14 +95,18 @@ def suspects(*runs: Some, least: int = 3) -> list[Suspect]:
 
 def verify(
     *runs: Some,
+    protocol: Any = None,
     workers: int | None = None,
     sign: str | PathLike[str] | None = None,
     signature: str | PathLike[str] | None = None,
 ) -> list[Verified]:
     """Check that runs are unaltered, and that their marks and report can be reproduced.
 
+    `protocol` is the source of one that the runs were marked with: a function, `file.py:function`, or several of them.
     `signature` is a public key that must have signed them. `sign` is a private key to sign those that hold.
     """
+    for given in protocol if isinstance(protocol, list | tuple) else filter(None, [protocol]):
+        get_protocol(given)
     places, keys = list(paths_of(runs)), Path(signature) if signature is not None else None
     if sign is not None and (packed := next((each for each in places if folder.folder_of(each) != Path(each)), None)):
         raise UsageError(f"{packed} is packed; sign the folder, then pack it: the signature is packed with it")

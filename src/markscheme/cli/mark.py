@@ -69,9 +69,15 @@ def _check_engine(args: argparse.Namespace, is_run: bool) -> None:
 def _mark_run(args: argparse.Namespace) -> list[Score]:
     from markscheme.marking import get_protocol
     from markscheme.marking.bulk.outputs import Outputs
+    from markscheme.marking.protocol import is_known
+    from markscheme.runs.judging import source_to_give
 
     outputs = Outputs(args.source, args.benchmark, args.data_dir)
-    rules = [get_protocol(name) for name in args.protocol or [outputs.protocol or "math"]]  # a typo stops us here
+    own = outputs.protocol or "math"
+    run = None if args.protocol or is_known(own) else outputs.run
+    if run is not None and (needed := source_to_give(run.manifest, own)):
+        raise UsageError(f"the protocol {needed}")
+    rules = [get_protocol(name) for name in args.protocol or [own]]  # a typo stops us here
     scores = [_mark_responses(outputs, rule.name, args) for rule in rules]
     warn_of_unmatched(outputs.unmatched, outputs.benchmark)
     _print(args, outputs.benchmark, str(outputs.path), scores, [{"unmatched": outputs.unmatched}] * len(scores))

@@ -13,7 +13,9 @@ WORDS = {True: "holds", False: "does not hold", None: "–"}
 def run(args: argparse.Namespace) -> int:
     from markscheme.api.reports import verify
 
-    verified = verify(*args.runs, workers=args.workers, sign=args.sign, signature=args.signature)
+    verified = verify(
+        *args.runs, protocol=args.protocol, workers=args.workers, sign=args.sign, signature=args.signature
+    )
     if args.sign:
         complain(f"signed {', '.join(args.runs)}")
     parts = []

@@ -82,6 +82,11 @@ def protocol_names() -> tuple[str, ...]:
     return (*built_in, *(name for name in sorted(_entry_points()) if name not in built_in))
 
 
+def is_known(name: str) -> bool:
+    """True if a protocol of this name is built in, installed, or given to this program as an object."""
+    return name in _given or name in protocol_names()
+
+
 def get_protocol(name: Any) -> Protocol:
     """Return the protocol of that name, of `name@version` if that is the version here, or made of an object.
 

@@ -16,7 +16,7 @@ from markscheme.runs.archive import origin
 from markscheme.runs.digests import MOST_NAMED, differences, uncovered
 from markscheme.runs.files import file_sizes, read_inside
 from markscheme.runs.folder import Run
-from markscheme.runs.judging import judge_all
+from markscheme.runs.judging import judge_all, source_to_give
 from markscheme.runs.ledger import ledger
 from markscheme.runs.lines import UNREADABLE
 from markscheme.runs.signing import signatures, signer
@@ -144,9 +144,12 @@ def _marks(snapshot: Snapshot, name: str, workers: int | None) -> Check:
     try:
         rule = get_protocol(name)
     except UsageError:
+        if snapshot.manifest is not None and (needed := source_to_give(snapshot.manifest, name)):
+            return Check(what, None, f"not recomputed: {needed}")
         return Check(what, None, "not a protocol of this version, so they cannot be recomputed")
     if rule.label != label:
-        return Check(what, None, f"this version has {rule.label}, so they cannot be recomputed")
+        held = "the file" if rule.source else "this version"
+        return Check(what, None, f"{held} has {rule.label}, so they cannot be recomputed")
     problems = {question.problem.key: question.problem for question in snapshot.questions()}
     stored = {(mark.key, mark.sample): mark for mark in snapshot.marks(label)}
     pairs = ((response, problems[response.key]) for response in snapshot.responses())
