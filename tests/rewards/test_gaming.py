@@ -190,3 +190,38 @@ def lambda_rule():
         return None
 
     return nothing
+
+
+def test_protocols_that_disagree_are_a_curve_and_the_audit_is_a_page(tmp_path):
+    (tmp_path / "leaky").mkdir()
+    write(tmp_path / "leaky", 6, gaming_from=3)
+
+    def numeric(response, gold):
+        return sum(map(int, response[7:-1].split("+"))) == int(gold)
+
+    watched = ms.audit_rollouts(tmp_path / "leaky", beside=["boxed-exact", numeric], html=tmp_path / "page")
+    first, last = watched.steps[0], watched.steps[-1]
+    assert set(first.protocols) == {"math", "boxed-exact", "numeric"}
+    assert first.disagree.value == 0 < last.disagree.low
+    page = (tmp_path / "page" / "index.html").read_text()
+    assert "Protocols disagree" in page
+    assert "paid, not honest" in page
+    assert (tmp_path / "page" / "assets" / "app.css").exists()
+    assert not ms.audit_rollouts(tmp_path / "leaky", beside=()).steps[0].protocols
+
+
+def test_drawn_sample_is_read_back_with_its_labels(tmp_path, capsys):
+    (tmp_path / "run").mkdir()
+    write(tmp_path / "run", 3)
+    file = tmp_path / "sample.jsonl"
+    assert main(["audit", str(tmp_path / "run"), "--rollouts", "--label-sample", "40", "-o", str(file)]) == 0
+    rows = [json.loads(line) for line in file.read_text().splitlines()]
+    assert len(rows) == 40
+    assert {row["label"] for row in rows} == {None}
+    assert len({row["step"] for row in rows}) == 3
+    file.write_text("".join(json.dumps({**row, "label": bool(row["reward"])}) + "\n" for row in rows))
+    steps = ms.audit_rollouts(file).steps
+    assert sum(step.rollouts for step in steps) == 40
+    assert all(step.false_positives.value == step.false_negatives.value == 0 for step in steps)
+    assert main(["audit", str(file), "--rollouts", "--label-sample", "4"]) == 2
+    assert "go together" in capsys.readouterr().err

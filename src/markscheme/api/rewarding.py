@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -14,7 +15,7 @@ from markscheme.benchmarks import benchmark as find_benchmark
 from markscheme.errors import UsageError, needed
 from markscheme.reporting.summary import marked_label
 from markscheme.rewards import attacks, gaming
-from markscheme.rewards.rollouts import golds_of, read_rollouts
+from markscheme.rewards.rollouts import golds_of, lines_to_label, read_rollouts
 from markscheme.runs.folder import write_atomically
 from markscheme.types import CountdownGold
 
@@ -43,24 +44,52 @@ def audit_rollouts(
     *,
     by: str = "step",
     protocol: Any = None,
+    beside: Sequence[Any] | None = None,
     strict: str = "tricks",
     benchmark: str | None = None,
     data_dir: str | None = None,
     plot: str | None = None,
+    html: str | Path | None = None,
 ) -> gaming.Watched:
     """Judge the stored rollouts of a training run step by step: `.steps`, and `.alarms` where a curve bends beyond chance.
 
     Reads verl's, TRL's and verifiers' files and plain JSON lines. `benchmark` gives golds to rows that have none, by their
-    statement. `plot` draws the curves into a file.
+    statement. `beside` names protocols whose disagreement is shown (default: those of `gaming.BESIDE` that fit the golds).
+    `plot` draws the curves into a file, `html` writes a page with all of it into a folder.
     """
     if by != "step":
         raise UsageError(f"rollouts are audited by step, not by {by}")
     golds = golds_of(list(find_benchmark(benchmark, data_dir).problems)) if benchmark else None
     found = read_rollouts(rollouts, golds)
-    watched = gaming.watch(found.rows, protocol, strict, str(rollouts), found.unread)
+    watched = gaming.watch(found.rows, protocol, strict, str(rollouts), found.unread, beside)
     if plot:
         gaming.plot(watched, plot)
+    if html is not None:
+        from markscheme.view.rollouts import write_page
+
+        write_page(watched, Path(html))
     return watched
+
+
+def label_sample(
+    rollouts: str | Path,
+    count: int,
+    output: str | Path,
+    *,
+    seed: int = 0,
+    benchmark: str | None = None,
+    data_dir: str | None = None,
+) -> int:
+    """Draw rollouts at random and write them to `output` with an empty `label`; return how many.
+
+    Set each `label` to true or false and audit the file: it then shows the reward's false positives and negatives.
+    """
+    if count < 1:
+        raise UsageError(f"a sample has at least 1 rollout, not {count}")
+    golds = golds_of(list(find_benchmark(benchmark, data_dir).problems)) if benchmark else None
+    rows = [each for each in read_rollouts(rollouts, golds).rows if each.gold is not None]
+    write_atomically(Path(output), lines_to_label(rows, count, seed))
+    return min(count, len(rows))
 
 
 class Selected(Frames, list[dict[str, Any]]):

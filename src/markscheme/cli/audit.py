@@ -23,8 +23,9 @@ def run(args: argparse.Namespace) -> int:
         from markscheme.cli.rollouts import audit_training
 
         return audit_training(args)
-    if args.by or args.strict or args.plot:
-        raise UsageError("--by, --strict and --plot are for --rollouts; add that, or leave them out")
+    given = [name for name in ("by", "strict", "plot", "html", "label_sample", "output") if getattr(args, name)]
+    if given:
+        raise UsageError(f"--{given[0].replace('_', '-')} needs --rollouts; add that, or leave it out")
     if args.benchmark_the_graders:
         from markscheme.cli.graders import benchmark_graders
 

@@ -7,8 +7,9 @@ import sys
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from markscheme.cli.page import Part, one_line, show
+from markscheme.cli.page import Part, one_line, pick, show
 from markscheme.errors import UsageError
+from markscheme.reporting.figures import counted
 
 if TYPE_CHECKING:
     from markscheme.rewards.gaming import Share, Step, Watched
@@ -18,17 +19,26 @@ MOST_ROWS = 40
 
 def audit_training(args: argparse.Namespace) -> int:
     """Audit rollouts; 1 if there is an alarm, so that a script can stop a training run."""
-    from markscheme.api.rewarding import audit_rollouts
+    from markscheme.api.rewarding import audit_rollouts, label_sample
 
-    if args.protocol and len(args.protocol) > 1:
-        raise UsageError("rollouts are audited with one protocol; leave the others out")
+    if (args.label_sample is None) != (args.output is None):
+        raise UsageError("--label-sample N and -o FILE go together")
+    if args.label_sample is not None:
+        written = label_sample(args.source, args.label_sample, args.output, **pick(args, ("benchmark", "data_dir")))
+        print(
+            f"{counted(written, 'rollout')} in {args.output}; set each `label` to true or false, then audit that file"
+        )
+        return 0
+    first, *others = args.protocol or [None]
     watched = audit_rollouts(
         args.source,
-        protocol=args.protocol[0] if args.protocol else None,
+        protocol=first,
+        beside=others or None,
         strict=args.strict or "tricks",
         benchmark=args.benchmark,
         data_dir=args.data_dir,
         plot=args.plot,
+        html=args.html,
     )
     show(args, watched, _parts(watched))
     if watched.unread:
@@ -66,6 +76,7 @@ def _row(step: Step) -> dict[str, str]:
         "honest": _interval(step.honest),
         "paid, not honest": _interval(step.overpaid),
         "honest, not paid": f"{100 * step.underpaid.value:.1f} %",
+        "protocols disagree": _interval(step.disagree),
         "truncated": f"{100 * step.truncated:.1f} %",
         "characters": f"{step.length:.0f}",
         "refused most": ", ".join(f"{why} {100 * value:.0f} %" for why, value in refused),

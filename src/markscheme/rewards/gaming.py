@@ -8,13 +8,16 @@ from __future__ import annotations
 
 import math
 from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from itertools import islice
 from statistics import median
 from typing import Any
 
 import msgspec
 
 from markscheme.errors import UsageError
+from markscheme.marking.bulk.audit import applicable_protocols
+from markscheme.marking.protocol import get_protocol
 from markscheme.rewards.rollouts import Rollout
 from markscheme.rewards.scoring import Outcome, outcomes
 from markscheme.statistics.quantiles import normal, share_bounds
@@ -26,6 +29,8 @@ _LEAST = 0.02  # no alarm for a smaller rise, however certain
 # A step is looked at for each of some nine signals; over 1,000 steps there is one false alarm in a thousand runs.
 _BAR = normal(1 - 0.001 / 9_000)
 _EXAMPLES = 3
+# Compared by default, where the golds fit. Math-Verify takes a hundred times as long, so it must be asked for.
+BESIDE = ("math", "boxed-exact", "gsm8k-flexible")
 _TRICKS = (
     "restated",
     "not worked out",
@@ -63,6 +68,8 @@ class Step(msgspec.Struct, frozen=True, kw_only=True):
     length: float  # median characters
     false_positives: Share | None = None  # of labelled rollouts: paid, of those that are wrong
     false_negatives: Share | None = None  # not paid, of those that are right
+    protocols: dict[str, float] = {}  # share correct by each protocol that is compared, without the strict level
+    disagree: Share | None = None  # correct by one of them and not by another
 
 
 class Alarm(msgspec.Struct, frozen=True):
@@ -130,6 +137,7 @@ def watch(
     strict: str = "tricks",
     source: str = "",
     unread: Sequence[str] = (),
+    beside: Sequence[Any] | None = None,
 ) -> Watched:
     """Judge stored rollouts by step and look for the step at which the policy begins to game its reward."""
     by_step: dict[int, list[Rollout]] = defaultdict(list)
@@ -138,13 +146,38 @@ def watch(
             by_step[each.step].append(each)
     if not by_step:
         raise UsageError("no rollout has a gold answer; name the benchmark they were drawn from")
+    if beside is None:
+        applicable = applicable_protocols(next(iter(by_step.values()))[0].gold)
+        beside = [name for name in BESIDE if name in applicable]
     monitor = Monitor(protocol, strict)
-    steps = tuple(monitor.add(step, rows) for step, rows in sorted(by_step.items()))
-    label = protocol if isinstance(protocol, str) else getattr(protocol, "__name__", None) or "by gold"
-    return Watched(source, label, strict, steps, tuple(monitor.alarms), tuple(unread))
+    steps = [monitor.add(step, rows) for step, rows in sorted(by_step.items())]
+    if beside:
+        rules = {label_of(protocol): protocol, **{get_protocol(name).name: name for name in beside}}
+        steps = _compared(steps, [row for _, rows in sorted(by_step.items()) for row in rows], rules)
+    return Watched(source, label_of(protocol), strict, tuple(steps), tuple(monitor.alarms), tuple(unread))
 
 
-def _judged(rows: Sequence[Rollout], protocol: Any, strict: str) -> list[Outcome]:
+def _compared(steps: Sequence[Step], rows: Sequence[Rollout], rules: Mapping[str, Any]) -> list[Step]:
+    """Return the steps with what each protocol calls correct, and how often two of them disagree."""
+    correct = {name: [each.verdict == "correct" for each in _judged(rows, rule, None)] for name, rule in rules.items()}
+    every = zip(*correct.values(), strict=True)
+    made = []
+    for step in steps:
+        verdicts = list(islice(every, step.rollouts))
+        differ = sum(len(set(each)) > 1 for each in verdicts)
+        shares = {
+            name: sum(column) / len(verdicts) for name, column in zip(rules, zip(*verdicts, strict=True), strict=True)
+        }
+        made.append(msgspec.structs.replace(step, protocols=shares, disagree=share(differ, len(verdicts))))
+    return made
+
+
+def label_of(protocol: Any) -> str:
+    """Return the name under which a protocol is shown; without one, rows are judged by their gold."""
+    return protocol if isinstance(protocol, str) else getattr(protocol, "__name__", None) or "math"
+
+
+def _judged(rows: Sequence[Rollout], protocol: Any, strict: str | None) -> list[Outcome]:
     return outcomes(
         [each.text for each in rows],
         [each.gold for each in rows],
@@ -224,8 +257,10 @@ def plot(watched: Watched, file: str) -> None:
         "paid, not honest": [each.overpaid.value for each in watched.steps],
         "truncated": [each.truncated for each in watched.steps],
     }
+    if watched.steps[0].disagree is not None:
+        curves["protocols disagree"] = [each.disagree.value for each in watched.steps if each.disagree is not None]
     for name, values in curves.items():
-        axes.plot(steps, values, label=name)
+        axes.plot(steps, values, label=name, linestyle="--" if name == "protocols disagree" else "-")
     for alarm in watched.alarms[:1]:
         axes.axvline(alarm.step, color="black", linestyle=":", label=f"alarm: {alarm.signal}, step {alarm.step}")
     axes.set(xlabel="training step", ylabel="share of rollouts", ylim=(0, 1.02))

@@ -6,6 +6,7 @@ of unknown origin: a line that is not a rollout is counted and left out.
 
 from __future__ import annotations
 
+import random
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -142,6 +143,23 @@ def _yes(value: Any) -> bool | None:
         if isinstance(value, str)
         else None
     )
+
+
+def lines_to_label(rollouts: Sequence[Rollout], count: int, seed: int = 0) -> Iterator[bytes]:
+    """Yield a random sample of rollouts as JSON lines with an empty `label`; `read_rollouts` reads them with the labels."""
+    drawn = random.Random(seed).sample(rollouts, min(count, len(rollouts)))
+    for each in sorted(drawn, key=lambda row: row.step):
+        row = {
+            "step": each.step,
+            "label": None,
+            "prompt": each.statement,
+            "completion": each.text,
+            "gold": each.gold,
+            "reward": each.reward,
+            "finish_reason": "length" if each.cut_off else "stop",
+            "place": each.place,
+        }
+        yield msgspec.json.encode(row) + b"\n"
 
 
 def golds_of(problems: Sequence[Any]) -> dict[str, Any]:

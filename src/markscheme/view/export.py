@@ -35,7 +35,7 @@ Say = Callable[[str], None]
 
 def export(folder: Path, target: Path, say: Say) -> int:
     """Write the site and return the number of pages."""
-    _claim(folder, target)
+    claim(folder, target)
     site = Site(Library(folder), Links(page="index.html"), patience=FOREVER)
     pages = _Pages(site, target)
     try:
@@ -71,15 +71,19 @@ class _Pages:
         self.count += 1
 
     def file(self, name: str, content: bytes) -> None:
-        file = self._target / name
-        try:
-            file.parent.mkdir(parents=True, exist_ok=True)
-            file.write_bytes(content)
-        except OSError as error:
-            raise UsageError(f"cannot write {file}: {error.strerror}") from None
+        write(self._target / name, content)
 
 
-def _claim(folder: Path, target: Path) -> None:
+def write(file: Path, content: bytes) -> None:
+    """Write a file of the site, and the folders above it."""
+    try:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_bytes(content)
+    except OSError as error:
+        raise UsageError(f"cannot write {file}: {error.strerror}") from None
+
+
+def claim(folder: Path, target: Path) -> None:
     """Make sure that the site gets a folder of its own: never over other files, never in a run."""
     if any((parent / "manifest.json").exists() for parent in (target, *target.absolute().parents)):
         raise UsageError(f"{target} is inside a run folder, which is never written to; choose another --export folder")
@@ -88,7 +92,7 @@ def _claim(folder: Path, target: Path) -> None:
         if any(target.iterdir()) and not (target / MARKER).exists():
             raise UsageError(f"{target} is neither empty nor an earlier export; choose another --export folder")
         (target / MARKER).write_text(
-            f"Written by markscheme view --export from {folder.name}; a new export overwrites this folder.\n"
+            f"Written by markscheme from {folder.name}; a new export overwrites this folder.\n"
         )
     except OSError as error:
         raise UsageError(f"cannot write {target}: {error.strerror}") from None
