@@ -93,7 +93,7 @@ def test_server_when_nobody_listens_then_the_run_stops_soon_and_says_what_to_do(
     assert not (tmp_path / "run").exists()  # nothing was asked, so there is nothing to resume
     assert "resume" not in done.stderr
     assert f"cannot connect to {gone}/chat/completions" in done.stderr
-    assert "start the server or check its address" in done.stderr
+    assert "start it, or check the address" in done.stderr
 
 
 def test_server_when_it_comes_up_a_moment_later_then_the_run_waits_for_it(sums, right, tmp_path, process, silent_port):

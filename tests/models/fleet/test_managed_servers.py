@@ -56,7 +56,7 @@ def test_run_when_the_server_crashes_at_start_then_its_last_words_and_nothing_le
 
 def test_run_when_the_server_hangs_in_start_up_then_stopped_at_the_limit(sums, tmp_path, stand_in, alive, monkeypatch):
     monkeypatch.setattr("markscheme.models.fleet.servers.GRACE", 0.5)
-    with pytest.raises(ModelError, match=r"not ready after 6 s \(server_timeout\); its log .*loading tiny"):
+    with pytest.raises(ModelError, match=r"not ready after 6 s \(--server-timeout\); its log .*loading tiny"):
         run(sums, tmp_path, server_timeout=6.0, server_arg=("fault=hang", f"pids={tmp_path / 'pids'}"))
     assert alive(patience=0) == []
 

@@ -196,7 +196,7 @@ def _is_denied(tokens: list[Token], first: int, at: int) -> bool:
         if here & kinds.NOT:
             if following & kinds.GOOD and place + 2 < at and tokens[place + 2].kinds & kinds.THIS:
                 return True  # "it is not true that"
-            if here & _TAKES_BACK and following & kinds.COMMA:
+            if here & _TAKES_BACK and following & (kinds.COMMA | kinds.COLON):
                 continue  # "No, it is 35"
             unlikely = place == first and following & kinds.THIS and not here & kinds.NO  # "No way it is 5"
             return not copula or bool(following & kinds.IS or unlikely)
