@@ -35,6 +35,8 @@ number = 3
 def rules(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "rules.py").write_text(RULES)
+    (tmp_path / "stops.py").write_text("import sys; sys.exit(3)")
+    (tmp_path / "empty.py").write_text("number = 3")
     return tmp_path / "rules.py"
 
 
@@ -129,6 +131,8 @@ def test_what_cannot_be_a_protocol_is_refused_with_a_reason(given, says):
         ("other.py:ends", "cannot be read"),
         ("rules.py:number", "is a int"),
         ("python:gone", "give it again"),
+        ("stops.py:ends", "stops.py cannot be loaded: SystemExit: 3"),
+        ("empty.py:ends", "it has no functions"),
     ],
 )
 def test_wrong_spec_says_what_is_wrong(rules, spec, says):
@@ -181,6 +185,12 @@ def test_function_that_raises_costs_its_response_only(rules):
     run = ms.run("gsm8k-sample", model="rules.py:broken", out="run", limit=2, progress=False)
     assert run.manifest.counts == {"error": 2}
     assert "no answer today" in next(iter(run)).response.error
+
+
+def test_builtin_without_a_signature_is_a_model(tmp_path):
+    run = ms.run("countdown-sample", model=max, limit=2, out=tmp_path / "run", progress=False)
+    prompts = {max("\n\n".join(part.content for part in each.prompt.messages)) for each in run.questions()}
+    assert {answer.response.text for answer in run} == prompts
 
 
 def test_functions_of_a_program_that_ended_must_be_given_again(tmp_path):

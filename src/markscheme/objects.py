@@ -62,8 +62,8 @@ def load_object(spec: str, kind: str = "object") -> SourceObject:
     module, _, name = spec.partition(":")
     try:
         found = getattr(import_module(module), name)
-    except (ImportError, AttributeError, ValueError) as error:
-        raise UsageError(f"the {kind} {spec} cannot be loaded: {first_line(error)}") from None
+    except (Exception, SystemExit) as error:  # the module is the user's
+        raise UsageError(f"the {kind} {spec} cannot be loaded: {first_line(error)}") from error
     return SourceObject(found, spec, source_digest(found))
 
 
@@ -129,10 +129,10 @@ def _from_file(spec: str, path: Path, name: str, kind: str) -> SourceObject:
     sys.modules[plan.name] = module  # dataclasses look their module up
     try:
         plan.loader.exec_module(module)
-    except Exception as error:  # the file is the user's: whatever is wrong in it is said in one sentence
+    except (Exception, SystemExit) as error:  # the file is the user's
         raise UsageError(f"{path} cannot be loaded: {type(error).__name__}: {first_line(error)}") from error
     if not hasattr(module, name):
-        raise UsageError(f"{path} defines no {name!r}; it has {', '.join(_public(module))}")
+        raise UsageError(f"{path} defines no {name!r}; it has {', '.join(_public(module)) or 'no functions'}")
     made = _loaded[spec, digest] = SourceObject(getattr(module, name), spec, digest)
     return made
 

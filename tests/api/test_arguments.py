@@ -18,6 +18,12 @@ def test_run_when_numbers_are_numpys_then_they_are_taken(tmp_path):
     assert run.extend(samples=np.int64(3), progress=False).manifest.samples == 3
 
 
+def test_functions_when_numbers_are_numpys_then_they_are_taken(nano):
+    assert "pass@2" in ms.report(nano, pass_k=np.array([1, 2])).figures
+    assert ms.plan(benchmark="gsm8k-sample", detect=np.float32(5))
+    assert len(ms.select(nano, between=np.array([0.0, 1.0])))
+
+
 def test_run_when_its_cell_is_run_again_then_nothing_is_asked_twice(tmp_path):
     options = {"model": "nano", "limit": 2, "out": tmp_path / "run", "progress": False}
     first = ms.run("countdown-sample", **options)
@@ -64,6 +70,9 @@ WRONG = [
     (lambda nano: nano.push("wandb", public=True), UsageError, "public and model_repo are for the Hub: to=OWNER/NAME"),
     (lambda nano: ms.judge(nano, model="openai/j", share=2.0), UsageError, "^share is a number"),
     (lambda nano: ms.judge(nano, model="openai/j", limit=3), UsageError, "leave limit out"),
+    (lambda nano: ms.judge(nano, model="openai/j"), UsageError, "which='all' or share=0.1 asks about others"),
+    (lambda nano: ms.select(nano, between=(0.9, 0.1)), UsageError, "^between takes two solve rates"),
+    (lambda nano: ms.attack(len, "gsm8k-sample", strict="form"), UsageError, "^strict is for protocols"),
     (lambda nano: ms.load("nope"), JournalError, "no manifest.json"),
     (lambda nano: ms.equal(None, "1"), UsageError, "not a NoneType"),
     (lambda nano: asyncio.run(ms.run_async("gsm8k-sample", model="nano", limit=0)), UsageError, "^limit cannot be 0"),

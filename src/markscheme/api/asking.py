@@ -204,7 +204,9 @@ def _prepared(benchmark: Any, model: Any, options: dict[str, Any]) -> tuple[Any,
     if callable(model) or isinstance(model, Model):
         model = named_objects({"model": model})["model"]
     if not isinstance(benchmark, str | Path | Benchmark) or not isinstance(model, str):
-        raise UsageError("a run asks one benchmark and one model; ms.experiment takes several of either")
+        raise UsageError(
+            'ms.run asks one model the problems of one benchmark; ms.experiment(model=["…"], benchmark=["…"]) asks several'
+        )
     given = benchmark if isinstance(benchmark, Benchmark) else None
     config = make_config(benchmark=given.name if given else benchmark, model=model, **named_objects(options))
     return config, prepare(config, given)

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from markscheme.api.opinions import Adjudication, Audit, Graders
+from markscheme.api.options import plain_numbers
 from markscheme.api.results import Comparison, Plan, Report
 from markscheme.api.run import Run
 from markscheme.benchmarks import Benchmark
@@ -45,6 +46,7 @@ def load(path: Runs) -> Run:
     return Run.open(place)
 
 
+@plain_numbers
 def report(
     *runs: Some,
     protocol: str | None = None,
@@ -86,6 +88,7 @@ def errata(benchmark: str | None = None) -> dict[str, tuple[Erratum, ...]]:
     return shipped_errata() if benchmark is None else {benchmark: errata_of(benchmark)}
 
 
+@plain_numbers
 def suspects(*runs: Some, least: int = 3) -> list[Suspect]:
     """Return problems where at least this many models agree on an answer other than the gold, and more than on the gold."""
     if least < 1:
@@ -123,6 +126,7 @@ def verify(
     return verified
 
 
+@plain_numbers
 def compare(
     *runs: Some,
     metric: str = "accuracy",
@@ -149,11 +153,13 @@ def compare(
     return Comparison(compared[0])
 
 
+@plain_numbers
 def gate(policy: str | PathLike[str], *runs: Some, against: Some = (), aa: Some = ()) -> Gate:
     """Decide whether runs pass a policy's limits: `.decision`, and `.checks` with what would decide each."""
     return gate_from(path_of(policy), *(list(paths_of([each])) for each in (runs, against, aa)))
 
 
+@plain_numbers
 def series(
     *runs: Some,
     metric: str = "accuracy",
@@ -236,6 +242,7 @@ def adjudicate(run: Runs, *, who: str, limit: int | None = None, seed: int = 0) 
     return Adjudication(load(run), who, seed, limit)
 
 
+@plain_numbers
 def plan(
     *,
     detect: float | None = None,

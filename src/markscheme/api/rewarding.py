@@ -9,10 +9,11 @@ from typing import Any, ClassVar
 import msgspec
 
 from markscheme.api.frames import Columns, Frames, Rows
+from markscheme.api.options import plain_numbers
 from markscheme.api.reports import Runs, load, path_of
 from markscheme.benchmarks import Benchmark
 from markscheme.benchmarks import benchmark as find_benchmark
-from markscheme.errors import UsageError, needed
+from markscheme.errors import UsageError, needed, option
 from markscheme.reporting.summary import marked_label
 from markscheme.rewards import attacks, gaming
 from markscheme.rewards.rollouts import golds_of, lines_to_label, read_rollouts
@@ -104,6 +105,7 @@ class Selected(Frames, list[dict[str, Any]]):
         return [{name: each.get(name) for name in self._COLUMNS} for each in self]
 
 
+@plain_numbers
 def select(
     run: Runs,
     *,
@@ -118,7 +120,9 @@ def select(
     """
     low, high = between
     if not 0 <= low <= high <= 1:
-        raise UsageError(f"--between takes two solve rates from 0 to 1, the lower first, not {low:g} and {high:g}")
+        raise UsageError(
+            f"{option('between')} takes two solve rates from 0 to 1, the lower first, not {low:g} and {high:g}"
+        )
     opened = load(path_of(run))
     snapshot = opened.snapshot()
     counts = snapshot.counts(marked_label(snapshot, protocol))

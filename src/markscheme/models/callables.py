@@ -27,7 +27,7 @@ def create(spec: str, config: RunConfig) -> Model:  # noqa: ARG001 - the signatu
         return value()
     if not callable(value) or isinstance(value, type):
         raise ModelError(
-            f"{spec} is a {type(value).__name__}; a model is a function from a prompt to an answer, or a Model"
+            f"{spec} is of type {type(value).__name__}; a model is a function from a prompt to an answer, or a Model"
         )
     return CallableModel(value, given.name)
 
@@ -43,8 +43,7 @@ class CallableModel(Model):
         self._ask = function
         called = function if inspect.isroutine(function) else type(function).__call__
         self._is_async = inspect.iscoroutinefunction(called)
-        parameters = [each for each in inspect.signature(function).parameters.values() if each.name != "self"]
-        self._takes_messages = bool(parameters) and parameters[0].name == "messages"
+        self._takes_messages = _first_parameter(function) == "messages"
 
     async def generate(self, request: Request) -> Sequence[Completion]:
         return [await self._answer(request) for _ in request.samples]
@@ -66,3 +65,11 @@ class CallableModel(Model):
         if isinstance(answer, str):
             return Completion(text=answer, finish_reason="stop", model=self.name)
         raise RequestFailed("function failed", f"it returned a {type(answer).__name__}, not text", retryable=False)
+
+
+def _first_parameter(function: Callable[..., Any]) -> str:
+    try:
+        names = [name for name in inspect.signature(function).parameters if name != "self"]
+    except ValueError:  # some builtin functions have no signature
+        return ""
+    return names[0] if names else ""

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from markscheme.errors import MarkschemeError, UsageError
+from markscheme.errors import MarkschemeError, UsageError, option
 from markscheme.runs.columns import FINISH, VERDICTS
 from markscheme.runs.folder import IMPORTED, Manifest, Run
 from markscheme.runs.settling import settlement
@@ -26,7 +26,7 @@ def part_of_whole(counts: Counts, manifest: Manifest) -> tuple[Counts, str]:
     """Return the counts with the size of the benchmark that they are a random part of, and a note about it."""
     if not manifest.drawn_from:
         raise UsageError(
-            f"--whole-benchmark needs a run with --limit and --limit-seed: nothing says that the {manifest.problems:,} "
+            f"{option('whole_benchmark')} needs a run with {option('limit')} and {option('limit_seed')}: nothing says that the {manifest.problems:,} "
             f"problems of this {manifest.benchmark} run were drawn at random"
         )
     if manifest.strata and len(manifest.stratum) == len(counts.keys):

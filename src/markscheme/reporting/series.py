@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from markscheme.errors import UsageError
+from markscheme.errors import UsageError, option
 from markscheme.reporting.comparing import Terms
 from markscheme.reporting.estimates import DifferenceEstimate, Estimate
 from markscheme.reporting.figures import about, bounds, counted
@@ -54,12 +54,12 @@ def series_of(
         mine = [run for run in runs if run.manifest.benchmark == benchmark and run.manifest.config.step is not None]
         steps = {run.manifest.config.step or 0: run for run in mine}
         if len(steps) < len(mine):
-            raise UsageError(f"two runs of {benchmark} have the same step; --where selects one series")
+            raise UsageError(f"two runs of {benchmark} have the same step; give the runs of one series only")
         if len(mine) > 1:
             made.append(_over_steps(dict(sorted(steps.items())), terms, between))
     if not made:
         raise UsageError(
-            "a series needs two runs with a training step: `markscheme run --series …` or --step N sets it"
+            f"a series needs two runs with a training step: {option('series')} or {option('step', 'N')} of a run sets it"
         )
     return made
 

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import msgspec
 import numpy as np
 
-from markscheme.errors import UsageError, needed
+from markscheme.errors import UsageError, needed, option
 from markscheme.marking import mark_many
 from markscheme.reporting.estimates import Estimate, as_estimate, estimate, rate
 from markscheme.reporting.picks import picks_of
@@ -71,7 +71,7 @@ def read_limits(text: str) -> list[int]:
         words = [word.strip().lower() for word in text.split(",")]
         limits = sorted({int(word[:-1]) * 1024 if word.endswith("k") else int(word) for word in words})
     except ValueError:
-        raise UsageError(f"--token-limits takes numbers of tokens such as 1k,2k,4k, not {text!r}") from None
+        raise UsageError(f"token limits are numbers of tokens such as 1k,2k,4k, not {text!r}") from None
     if limits[0] < 1:
         raise UsageError(f"a token limit must be at least 1, not {limits[0]}")
     return limits
@@ -89,7 +89,7 @@ def token_limits(
     label = marked_label(snapshot, protocol)
     if snapshot.planned:
         raise UsageError(
-            f"{run.path} chose its samples by its answers (--until), so other limits would have chosen other samples"
+            f"{run.path} chose its samples by its answers ({option('until')}), so other limits would have chosen other samples"
         )
     problems = {question.problem.key: question.problem for question in snapshot.questions()}
     responses = [each for each in snapshot.responses() if not each.error]
@@ -200,7 +200,7 @@ def _length(response: Response, ends: Ends, path: Path) -> int:
     if known is None:
         raise UsageError(
             f"{path}: the server did not report the tokens of {response.problem_id} sample {response.sample}; "
-            "--tokenizer NAME counts them"
+            f"{option('tokenizer', 'NAME')} counts them"
         )
     return len(known)
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from markscheme.errors import JournalError, MarkschemeError, UsageError
+from markscheme.errors import JournalError, MarkschemeError, UsageError, command
 from markscheme.marking import get_protocol
 from markscheme.prompts import prompts_sha256
 from markscheme.reporting.summary import Summary, summarize
@@ -73,7 +73,7 @@ def _unaltered(run: Run) -> Check:
     if not manifest.digests and not manifest.settings_sha256:
         return Check("unaltered", False, "no digests recorded, so nothing shows whether it was altered")
     if manifest.status == "running":
-        return Check("unaltered", False, f"the run has not ended; `markscheme resume {run.path}` finishes it")
+        return Check("unaltered", False, f"the run has not ended; {command('resume', run.path)} finishes it")
     found = differences(run.path, manifest)
     return Check("unaltered", not found, "\n".join(found) or f"{len(manifest.digests)} files and the manifest")
 

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from markscheme.errors import UsageError, first_line
+from markscheme.errors import UsageError, first_line, option
 from markscheme.marking.marker import mark_many
 from markscheme.marking.protocol import get_protocol
 from markscheme.marking.protocols.math import gold_answer
@@ -180,7 +180,7 @@ def _scorer(rule: Any, strict: str | bool | None) -> Scorer:
     if not callable(function):
         raise UsageError(f"{rule} is a {type(function).__name__}, not a reward function")
     if strict:
-        raise UsageError("--strict is for protocols; a function of your own decides by itself")
+        raise UsageError(f"{option('strict')} is for protocols; a function of your own decides by itself")
     names = set(inspect.signature(function).parameters)
     call = _as_trl if "completions" in names else _as_verl if "solution_str" in names else _as_pair
     return partial(call, function)

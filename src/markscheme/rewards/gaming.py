@@ -15,7 +15,7 @@ from typing import Any
 
 import msgspec
 
-from markscheme.errors import UsageError
+from markscheme.errors import UsageError, option
 from markscheme.marking.bulk.audit import applicable_protocols
 from markscheme.marking.protocol import get_protocol
 from markscheme.rewards.rollouts import Rollout
@@ -145,7 +145,9 @@ def watch(
         if each.gold is not None:
             by_step[each.step].append(each)
     if not by_step:
-        raise UsageError("no rollout has a gold answer; name the benchmark they were drawn from")
+        raise UsageError(
+            f"no rollout has a gold answer; add {option('benchmark', 'NAME')} for the benchmark they were drawn from"
+        )
     if beside is None:
         applicable = applicable_protocols(next(iter(by_step.values()))[0].gold)
         beside = [name for name in BESIDE if name in applicable]

@@ -231,7 +231,7 @@ def as_interval(difference: Difference, level: float, problems: int) -> Interval
 def within(difference: Difference, margin: float, level: float) -> Margin:
     """Test non-inferiority and equivalence (two one-sided tests) for a margin given as a share."""
     if not 0 < margin < 1:
-        raise UsageError(f"a margin is a share between 0 and 1 (points / 100), not {margin}")
+        raise UsageError(f"a margin must be between 0 and 100 points, not {100 * margin:g}")
     not_worse_p = 1 - difference.chance_above(-margin)
     equivalent_p = max(not_worse_p, difference.chance_above(margin))
     return Margin(

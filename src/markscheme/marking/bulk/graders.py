@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from markscheme.datasets.stored import rows
-from markscheme.errors import DataError
+from markscheme.errors import DataError, command
 from markscheme.marking.bulk.audit import applicable_protocols
 from markscheme.marking.bulk.outputs import Matcher, response_of
 from markscheme.marking.marker import as_gold, judge_many
@@ -152,7 +152,7 @@ def grade_graders(
     if not cases:
         raise DataError(
             f"{source} holds no labelled response: each line of a file needs `response`, `gold` and `correct`, and a run "
-            "labels from `markscheme adjudicate`."
+            f"labels from {command('adjudicate', 'RUN')}."
         )
     jobs = (
         (rule, each.response, as_gold(each.problem.gold, rule), THINK_END, each.problem)

@@ -130,7 +130,7 @@ def _matcher(golds: Golds | None) -> Matcher:
     if tuple(file.content_sha256 for file in bench.files) != golds.sha256:
         raise DataError(
             f"{golds.benchmark} has other problems on {socket.gethostname()} than on the machine that planned the marking; "
-            "give every machine the same --data-dir."
+            "give every machine the same data folder."
         )
     return Matcher(bench.problems)
 

@@ -88,7 +88,7 @@ def judge_run(run: Run, options: JudgeOptions, config: Mapping[str, object], dis
     if asked is None:
         raise UsageError(
             f"there is nothing to ask about {run.path}: its protocol left no response open, and no two protocols that it "
-            "is marked with differ on one; `--which all` or `--share 0.1` asks about others"
+            f"is marked with differ on one; {option('which', 'all')} or {option('share', 0.1)} asks about others"
         )
     snapshot = run.snapshot()
     marks = []
