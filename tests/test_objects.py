@@ -187,6 +187,11 @@ def test_function_that_raises_costs_its_response_only(rules):
     assert "no answer today" in next(iter(run)).response.error
 
 
+def test_marks_of_a_file_s_protocol_are_found_by_its_spec(rules, tmp_path):
+    run = ms.run("gsm8k-sample", model="rules.py:parrot", protocol="rules.py:ends", limit=1, out=tmp_path / "run")
+    assert ms.report(run, protocol="rules.py:ends").figures == ms.report(run).figures
+
+
 def test_builtin_without_a_signature_is_a_model(tmp_path):
     run = ms.run("countdown-sample", model=max, limit=2, out=tmp_path / "run", progress=False)
     prompts = {max("\n\n".join(part.content for part in each.prompt.messages)) for each in run.questions()}

@@ -12,6 +12,7 @@ from markscheme.benchmarks.errata import Erratum
 from markscheme.errors import JournalError, UsageError, command
 from markscheme.marking.marker import FAILED
 from markscheme.marking.reading.absences import ABSENCES
+from markscheme.objects import is_object_spec
 from markscheme.reporting.drawing import clustered, dependence, folder_notes, looked_at, part_of_whole
 from markscheme.reporting.estimates import Estimate, as_estimate, estimate, rate
 from markscheme.reporting.loops import Loops, find_loops, loops_line
@@ -244,6 +245,8 @@ def marked_label(snapshot: Snapshot, protocol: str | None = None) -> str:
     """Return the label whose marks are counted (default: the run's own protocol); refuse one without marks."""
     manifest = snapshot.manifest
     assert manifest is not None
+    if protocol is not None and is_object_spec(protocol):  # its marks are stored under its name
+        protocol = protocol.rpartition(":")[2]
     label = snapshot.label_of(protocol or manifest.protocol.partition("@")[0])
     # A run that has just begun, or was stopped before its first answer, has no marks yet; that is not an error.
     begun = label == manifest.protocol and (manifest.status == "running" or not len(snapshot))
