@@ -1,9 +1,10 @@
-"""Do the intervals cover? Nominal 95 % against what a simulation finds: `python perf/coverage.py [--quick]`.
+"""Coverage of the intervals, measured by simulation: `python perf/coverage.py [--quick]`.
 
-Every figure a report prints, with solve rates that no interval assumes (`difficulties.py`). Prints Markdown tables; fails
-if one of ours covers less than 93 %, or the comparison raises false alarms in more than 6 %, beyond simulation error.
-A cell below 94 % is simulated again with four times as many runs, and those count. Beside each width stands that of the narrowest usual interval that holds in the same cell (`others.py`). Sparse gains and
-responses that go missing because they are wrong are shown and not judged: there the output says what it does not know.
+Every figure of a report, with solve rates that no interval assumes (`difficulties.py`). Prints Markdown tables; fails if an
+interval covers less than 93 %, or if the comparison raises false alarms in more than 6 %, beyond simulation error. A cell
+below 94 % is simulated again with four times as many runs, which replace the first. Each width is compared with that of the
+narrowest usual interval that covers in the same cell (`others.py`). Sparse gains and responses that are missing because they
+are wrong are shown but not judged, as the output reports these limits.
 """
 
 import argparse
@@ -276,7 +277,7 @@ TABLES: dict[str, tuple[str, str, Simulation]] = {
         "uncorrected holds",
         lambda rng, quick: marker_coverage.differences(rng, quick, Tally),
     ),
-    "until": ("Sampling until it is known, these exact problems", "bias", until),
+    "until": ("Sampling until the interval is narrow enough, these exact problems", "bias", until),
     "averages": ("The average over benchmarks", "–", averages),
     "families": ("Problems in clusters", "–", families),
     "rates": ("Shares of a verdict", "–", verdict_rates),

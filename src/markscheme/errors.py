@@ -23,7 +23,7 @@ Surface = Literal["shell", "python"]
 
 _surface: Surface = "python"
 
-# How a command is written in Python where it is not `ms.COMMAND(arguments, option=value)`.
+# Python forms of commands that differ from `ms.COMMAND(arguments, option=value)`.
 _IN_PYTHON = {
     "mark": "ms.load({0}).mark({protocol})",
     "adjudicate": "ms.adjudicate({0}, who=…)",
@@ -45,7 +45,7 @@ def speaking(surface: Surface) -> Iterator[None]:
 
 
 def option(name: str, value: object = None) -> str:
-    """An option in a message, with its value if there is one."""
+    """Return an option as written in a message, with its value if given."""
     if _surface == "shell":
         flag = f"--{name.replace('_', '-')}"
         return flag if value is None else f"{flag} {value}"
@@ -55,7 +55,7 @@ def option(name: str, value: object = None) -> str:
 
 
 def command(name: str, /, *arguments: object, **options: object) -> str:
-    """A command in a message, in backticks. Options that are None are left out."""
+    """Return a command as written in a message, in backticks. Options that are None are left out."""
     given = {key: value for key, value in options.items() if value is not None}
     if _surface == "shell":
         flags = [word for key, value in given.items() for word in (f"--{key.replace('_', '-')}", str(value))]
@@ -72,7 +72,7 @@ def _quoted(word: str) -> str:
 
 
 def first_line(error: BaseException) -> str:
-    """The first line of a foreign error, cut to a length that fits into a message."""
+    """Return the first line of a foreign error, cut to a length that fits into a message."""
     return (str(error).strip().splitlines() or [type(error).__name__])[0][:300]
 
 
@@ -81,7 +81,7 @@ class MarkschemeError(Exception):
 
     exit_code = 1
     stopped_run: object = None
-    """The `Run` that the failure stopped, with everything that arrived; None if nothing had begun."""
+    """The `Run` that the failure stopped, with everything that arrived; None if it had not started."""
 
 
 class UsageError(MarkschemeError):
@@ -91,7 +91,7 @@ class UsageError(MarkschemeError):
 
 
 class DataError(MarkschemeError):
-    """Problems could not be read, fetched or trusted."""
+    """Problems that could not be read, fetched or verified."""
 
 
 class ModelError(MarkschemeError):
@@ -99,7 +99,7 @@ class ModelError(MarkschemeError):
 
 
 class MarkingError(MarkschemeError):
-    """A protocol cannot be applied to this kind of problem. A strange response gets a verdict instead."""
+    """A protocol cannot be applied to this kind of problem. An unusual response gets a verdict instead."""
 
 
 class JournalError(MarkschemeError):

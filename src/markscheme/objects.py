@@ -109,7 +109,7 @@ def _importable(value: object) -> str:
 
 
 def _from_file(spec: str, path: Path, name: str, kind: str) -> SourceObject:
-    """Run a file and take an object out of it, once for each content the file has."""
+    """Run a file and return an object from it, once per version of the file."""
     try:
         source = path.read_bytes()
     except OSError as error:

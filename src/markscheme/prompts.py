@@ -43,7 +43,7 @@ class Template(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     examples: tuple[str, ...] = ()
     # User messages after the answers; `{statement}` and `{FIELD}` of the problem's metadata are filled in.
     then: tuple[str, ...] = ()
-    # Default stop texts: where a base model would begin the next question.
+    # Default stop texts: the start of a next question by a base model.
     stop: tuple[str, ...] = ()
 
     @property
@@ -184,5 +184,5 @@ def _fill(text: str, problem: Problem) -> str:
     parts = {"statement": problem.statement, "solution": problem.solution or "", "gold": str(problem.gold)}
     box = f"\\boxed{{{problem.gold}}}"
     parts["answer"] = parts["solution"] if "\\boxed" in parts["solution"] else f"{parts['solution']}\n\n{box}".strip()
-    # One pass, so that a statement with "{gold}" in it stays as it is.
+    # One pass, so that a "{gold}" in the statement is kept.
     return _PLACEHOLDER.sub(lambda match: parts[match[1]], text)

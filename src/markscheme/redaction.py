@@ -37,7 +37,7 @@ _NO_KEYS = frozenset(
     "not-needed not-required not-used no-key no-key-required sk-no-key-required lm-studio token-abc123".split()  # noqa: SIM905
 )
 
-# Keys of well-known providers: hidden in every option, whatever its name.
+# Keys of well-known providers: hidden in every option.
 ISSUED = re.compile(
     r"\b(?:sk-[\w-]{16,}|hf_\w{16,}|gh[opsur]_\w{16,}|github_pat_\w{16,}|glpat-[\w-]{16,}|xox[abpr]-[\w-]{10,}"
     r"|AKIA[A-Z0-9]{16}|AIza[\w-]{30,}|gsk_\w{16,}|nvapi-[\w-]{16,}|eyJ[\w-]{10,}\.[\w-]{10,}\.[\w-]*)",
@@ -107,7 +107,7 @@ def _encodings(value: str) -> Iterator[str]:
 
 
 def variable(name: str) -> str:
-    """Return the value of an environment variable, as far as it is text."""
+    """Return the value of an environment variable, decoded as far as possible."""
     return os.fsencode(os.environ.get(name, "")).decode("utf-8", "ignore").strip()
 
 

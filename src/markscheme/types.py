@@ -1,7 +1,7 @@
-"""The nouns: Problem, Prompt, Response, Mark and their parts.
+"""The main types: Problem, Prompt, Response, Mark and their parts.
 
-Frozen, typed, and one JSON line each. Facts (`Response`) and opinions (`Mark`) are separate, so that a better marker never
-costs a second generation. Fields are only ever added, with a default, so an old run folder can always be read; unknown
+Frozen, typed, and one JSON line each. Facts (`Response`) and opinions (`Mark`) are separate, so that a better marker
+never costs a second generation. New fields always have a default, so an old run folder can always be read; unknown
 fields of a newer version are ignored.
 """
 
@@ -56,7 +56,7 @@ def content_key(statement: str, gold: Gold) -> str:
 
 
 class Message(msgspec.Struct, frozen=True):
-    """One chat message, exactly as it is sent."""
+    """One chat message, exactly as sent."""
 
     role: Literal["system", "user", "assistant"]
     content: str
@@ -69,7 +69,7 @@ class Prompt(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     fewshot_ids: tuple[str, ...] = ()
     fewshot_seed: int | None = None
     then: tuple[str, ...] = ()
-    """The user's messages after the first answer, after the second …"""
+    """The user's messages after the first answer, the second answer …"""
 
 
 class Question(msgspec.Struct, frozen=True, kw_only=True):
@@ -160,7 +160,7 @@ class Response(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     error_kind: str | None = None
     metadata: dict[str, Any] = {}
     turns: tuple[Turn, ...] = ()
-    """Every turn of a conversation, the last included; empty where the model was asked once."""
+    """Every turn of a conversation, including the last; empty for a single-turn response."""
 
     @property
     def tokens_per_second(self) -> float | None:

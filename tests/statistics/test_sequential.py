@@ -1,4 +1,4 @@
-"""Sampling until it is known: the schedule, the allocation, no bias from either, and the fixed-set interval."""
+"""Sampling until the interval is narrow enough: the schedule, the allocation, no bias from either, and the fixed-set interval."""
 
 import math
 from dataclasses import replace

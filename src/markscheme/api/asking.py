@@ -59,7 +59,7 @@ class Experiment(Frames, list[Run]):
     """The runs of an experiment; its repr and frames are those of their report."""
 
     failures: dict[str, ModelError]
-    """Runs that a server stopped, by folder. The same call asks for what they miss."""
+    """Runs that a server stopped, by folder. The same call asks for their missing responses."""
 
     def report(self, **options: Any) -> Report:
         """Return `ms.report(runs, …)`."""
@@ -150,7 +150,7 @@ def dry_run(
 
 @with_options()
 def resume(run: Runs, *, progress: bool = True, track: str | Sequence[str] = (), **options: Any) -> Run:
-    """Ask for what a run misses. `samples=16` or `limit=200` add more."""
+    """Ask for the missing responses of a run. `samples=16` or `limit=200` add more."""
     return (run if isinstance(run, Run) else load(run)).resume(progress=progress, track=track, **options)
 
 
@@ -215,7 +215,7 @@ def _prepared(benchmark: Any, model: Any, options: dict[str, Any]) -> tuple[Any,
 def _cells(
     file: Any, model: str | Sequence[str], benchmark: Any, out: Any, options: dict[str, Any]
 ) -> tuple[list[Cell], Path]:
-    """Return the runs of an experiment and the folder that they are in."""
+    """Return the runs of an experiment and their folder."""
     models, benchmarks = ([each] if isinstance(each, str) else list(each) for each in (model, benchmark))
     options = named_objects(options)
     if file is not None:

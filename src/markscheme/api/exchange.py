@@ -1,4 +1,6 @@
-"""`ms.show`, `ms.list_benchmarks` …, `ms.push`, `ms.export`, `ms.import_log`: what there is, and runs in and out."""
+"""`ms.show`, `ms.list_benchmarks` …, `ms.push`, `ms.export`, `ms.import_log`: list what is available, and move runs in
+and out.
+"""
 
 from __future__ import annotations
 

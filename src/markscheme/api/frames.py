@@ -1,7 +1,7 @@
-"""Rows as data frames of pandas, polars and Arrow. None of these packages is needed until a frame is asked for.
+"""Convert rows to data frames of pandas, polars and Arrow. None of these packages is needed until a frame is requested.
 
-Column types are declared, never inferred from the values: a run without responses, or one in which every token count is
-missing, has the same columns of the same types as any other.
+Column types are declared, never inferred from the values: a run without responses, or without any token counts, has the
+same columns of the same types as any other.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ MOST_LINES = 20  # rows in a repr
 
 
 class Frames:
-    """Anything with rows. Arguments of `rows` may also be given to the methods that make frames."""
+    """Anything with rows. Arguments of `rows` may also be passed to the methods that make frames."""
 
     _COLUMNS: ClassVar[Columns] = {}
 

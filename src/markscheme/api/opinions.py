@@ -1,4 +1,6 @@
-"""`Audit`, `Graders`, `Opinions` and `Adjudication`: what protocols, judges and people say of the same responses."""
+"""`Audit`, `Graders`, `Opinions` and `Adjudication`: the verdicts of protocols, judges and people on the same
+responses.
+"""
 
 from __future__ import annotations
 
@@ -42,7 +44,7 @@ class Audit(Result):
 
     @property
     def differences(self) -> list[audits.Difference]:
-        """Responses on which the protocols disagree, with examples of every pattern."""
+        """Return the responses on which the protocols disagree, with examples of every pattern."""
         return self.audit.differences
 
     def rows(self) -> Rows:
@@ -137,17 +139,17 @@ class Opinions(Frames):
 
     @property
     def protocol(self) -> str:
-        """The name of its marks in the judged run: `run.report(protocol=…)`."""
+        """Return the name of its marks in the judged run: `run.report(protocol=…)`."""
         return self.label.partition("@")[0]
 
     @property
     def missing(self) -> int:
-        """The number of replies that did not arrive; the same call asks for them."""
+        """Return the number of missing replies; the same call asks for them."""
         return self.run.snapshot().missing
 
     @property
     def counts(self) -> dict[str, int]:
-        """The number of responses that it calls right and wrong, and on which it is undecided."""
+        """Return the number of responses judged right, wrong and undecided."""
         right, wrong = self.verdicts[Verdict.CORRECT], self.verdicts[Verdict.WRONG]
         return {"correct": right, "wrong": wrong, "undecided": self.asked - right - wrong}
 

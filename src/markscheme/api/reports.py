@@ -33,7 +33,7 @@ from markscheme.runs.signing import sign as sign_manifest
 if TYPE_CHECKING:
     from markscheme.marking.bulk.reproducing import ClaimOutputs, Reproduction
 
-Runs = str | PathLike[str]  # a run or its folder; a folder of runs stands for all runs in it
+Runs = str | PathLike[str]  # a run or its folder; a folder of runs means all runs in it
 Some = Runs | Iterable[Runs]
 
 
@@ -66,7 +66,7 @@ def report(
     """
     named = list(paths_of(runs))
     opened = chosen(_names(where) or (), folder.find_runs(named))
-    if len(opened) > len(named):  # a folder of runs, which have no order of their own
+    if len(opened) > len(named):  # a folder of runs has no fixed order
         opened = ordered(opened)
     if not opened:
         raise UsageError("name a run, or a folder of runs: ms.report(run), ms.report('runs')")
@@ -115,7 +115,7 @@ def verify(
         raise UsageError(f"{packed} is packed; sign the folder, then pack it: the signature is packed with it")
     opened = folder.find_runs(places)
     verified = [verify_run(each, workers, keys) for each in opened]
-    # What a judge was asked is a run of its own.
+    # A judge's replies are a run of their own.
     judges = [file.parent for each in opened for file in sorted(each.path.glob("judges/*/manifest.json"))]
     verified += [verify_run(Run.open(each), workers) for each in judges]
     if sign is not None:
@@ -155,7 +155,7 @@ def compare(
 
 @plain_numbers
 def gate(policy: str | PathLike[str], *runs: Some, against: Some = (), aa: Some = ()) -> Gate:
-    """Decide whether runs pass a policy's limits: `.decision`, and `.checks` with what would decide each."""
+    """Decide whether runs pass a policy's limits: `.decision`, and `.checks` with what would settle each."""
     return gate_from(path_of(policy), *(list(paths_of([each])) for each in (runs, against, aa)))
 
 
@@ -301,7 +301,7 @@ def named_benchmark(benchmark: Any) -> str | None:
             raise UsageError(f"{benchmark.name} exists only in this process; name a file of its problems instead")
         return benchmark.name
     if benchmark is not None and not isinstance(benchmark, str | PathLike):
-        raise UsageError(f"a benchmark is named by a text or a path, not by a {type(benchmark).__name__}")
+        raise UsageError(f"a benchmark must be a string or a path, not a {type(benchmark).__name__}")
     return None if benchmark is None else str(benchmark)
 
 

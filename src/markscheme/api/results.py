@@ -59,7 +59,7 @@ class Report(Result):
     def figures(self) -> dict[str, Estimate]:
         """Accuracy, pass@k and other metrics of the only run, by name."""
         if len(self.runs) > 1:
-            raise UsageError("this report is of several runs: its figures are in report.runs and report.macro")
+            raise UsageError("this report has several runs; use report.runs and report.macro")
         return figures_of(self.runs[0])
 
     @property
@@ -167,7 +167,7 @@ class Comparison(Result):
 
     @property
     def sentence(self) -> str:
-        """A sentence about the difference for a paper, and what it does not show."""
+        """Return a sentence about the difference for a paper, including what it does not show."""
         return self.compared.sentence
 
     @property
@@ -279,7 +279,7 @@ def _difference_line(row: dict[str, Any]) -> str:
 
 
 class Plan(Result):
-    """What n samples per problem can show, or the ways to measure one score precisely enough."""
+    """What n samples per problem can show, or designs that measure one score precisely enough."""
 
     def __init__(self, plan: Planned | Designs) -> None:
         self.plan = plan

@@ -1,4 +1,6 @@
-"""`ms.attack`, `ms.audit_rollouts`, `ms.select`: rewards for training, checked before, watched during, and fed with prompts."""
+"""`ms.attack`, `ms.audit_rollouts`, `ms.select`: check a reward before training, audit it during training, select
+prompts.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +32,8 @@ def attack(
     beside: bool = True,
     data_dir: str | None = None,
 ) -> attacks.Attacked:
-    """Try every known trick on a protocol or reward function: `.rows` say what each earns, `.above` which beat a constant.
+    """Try every known trick on a protocol or reward function: `.rows` are the earnings, `.above` those that beat a
+    constant.
 
     `reward` is a protocol's name, `module:function`, `file.py:function`, or a function in the signature of TRL, verl or
     `(response, gold)`. `beside` compares with Math-Verify and with the last number of a response.
@@ -52,9 +55,10 @@ def audit_rollouts(
     plot: str | None = None,
     html: str | Path | None = None,
 ) -> gaming.Watched:
-    """Judge the stored rollouts of a training run step by step: `.steps`, and `.alarms` where a curve bends beyond chance.
+    """Judge the stored rollouts of a training run step by step: `.steps`, and `.alarms` where a signal rose beyond
+    chance.
 
-    Reads verl's, TRL's and verifiers' files and plain JSON lines. `benchmark` gives golds to rows that have none, by their
+    Reads verl's, TRL's and verifiers' files and plain JSON lines. `benchmark` provides golds for rows without one, by their
     statement. `beside` names protocols whose disagreement is shown (default: those of `gaming.BESIDE` that fit the golds).
     `plot` draws the curves into a file, `html` writes a page with all of it into a folder.
     """
@@ -94,14 +98,14 @@ def label_sample(
 
 
 class Selected(Frames, list[dict[str, Any]]):
-    """The problems that were selected, a row each."""
+    """The selected problems, one row each."""
 
     _COLUMNS: ClassVar[Columns] = {
         "id": str, "key": str, "statement": str, "answer": str, "solve_rate": float, "samples": int, "correct": int,
     }  # fmt: skip
 
     def rows(self) -> Rows:
-        """One record a problem, without the messages."""
+        """Return one record per problem, without the messages."""
         return [{name: each.get(name) for name in self._COLUMNS} for each in self]
 
 
@@ -115,8 +119,8 @@ def select(
 ) -> Selected:
     """Return the problems of a run whose solve rate is within `between`, and write them to `out` (.parquet or .jsonl).
 
-    A row has the prompt as it was sent (`prompt`, a list of messages), `statement`, `answer`, and for Countdown `nums` and
-    `target`: what TRL and verl take as a data set.
+    A row has the prompt as sent (`prompt`, a list of messages), `statement`, `answer`, and for Countdown `nums` and
+    `target`: a data set for TRL and verl.
     """
     low, high = between
     if not 0 <= low <= high <= 1:

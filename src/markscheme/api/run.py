@@ -1,4 +1,4 @@
-"""`Run`: a run folder with everything that can be asked of it from Python."""
+"""`Run`: a run folder as a Python object."""
 
 from __future__ import annotations
 

@@ -43,7 +43,7 @@ class Benchmark:
     fewshot: int = 0
     """Default number of worked examples in the prompt."""
     disjoint: bool = False
-    """For the pinned rows it was checked that no question of the pool is evaluated."""
+    """True if the pool of the pinned rows was checked to contain no evaluated question."""
     sampling: Sampling = field(default_factory=Sampling)
     """Default sampling."""
     tools: tuple[str, ...] = ()
@@ -215,14 +215,14 @@ class DataProblems(LazySequence[Problem]):
             raise DataError(f"{rows.path}, row {index + 1}, is not a problem of {self._name}: {error}") from None
 
     def _with_distinct_key(self, problem: Problem) -> Problem:
-        """Give the second copy of a problem the key `-2`: what is in the data twice is asked twice."""
+        """Give the second copy of a problem the key `-2`: problems that are in the data twice are asked twice."""
         self._seen[problem.key] += 1
         copies = self._seen[problem.key]
         return problem if copies == 1 else msgspec.structs.replace(problem, key=f"{problem.key}-{copies}")
 
 
 def _data(problems: Sequence[Problem] | None) -> DataProblems:
-    """The data of problems that came from files, else none."""
+    """Return the data files of problems that came from files, else none."""
     return problems if isinstance(problems, DataProblems) else DataProblems(Definition(), (), "")
 
 

@@ -1,7 +1,7 @@
-"""The choices of a question in the forms that datasets use, and the ways in which an answer names one.
+"""Choices of a question in the forms that datasets use, and how an answer names one.
 
-The way is settled once for a whole file (`settle`), because one row cannot decide: with the choices `["2", "3", "12", "0"]`
-the answer `2` is the first by text, the second by place from 1 and the third by place from 0.
+This is decided once for a whole file (`settle`), because a single row is ambiguous: with the choices `["2", "3", "12",
+"0"]`, the answer `2` is the first by text, the second by position from 1 and the third by position from 0.
 """
 
 from __future__ import annotations
@@ -111,7 +111,7 @@ class Column(NamedTuple):
 
 
 class AmbiguousError(ValueError):
-    """Rows that can be read in no way or in several, with the field and the expressions to choose from."""
+    """Rows whose answer is unreadable or ambiguous, with the field and the expressions to choose from."""
 
     def __init__(self, why: str, ways: Iterable[str | tuple[str, ...]], field: str = "gold") -> None:
         super().__init__(why)

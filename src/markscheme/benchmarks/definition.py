@@ -1,6 +1,6 @@
-"""A benchmark as data: one small TOML file says what is asked, where it comes from, and how it is marked.
+"""A benchmark as data: one small TOML file with the prompts, the source of the problems, and the protocol.
 
-A mistake in the file is reported in one sentence with its line and what to do about it.
+A mistake in the file is reported in one sentence with its line and how to fix it.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ class Definition(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     sampling: Sampling = Sampling()  # defaults, like the tools
     tools: tuple[str, ...] = ()
     typed: str = ""  # what the user types, if that is not the name: `hf/OWNER/NAME`
-    plain_prompts: bool = False  # set if the file has no prompts of its own: choices and chats then have theirs
+    plain_prompts: bool = False  # set if the file has no prompts: choices and chats then have their own defaults
 
     @property
     def evaluated(self) -> tuple[str, ...]:

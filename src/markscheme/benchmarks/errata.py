@@ -21,7 +21,7 @@ AMBIGUOUS = "ambiguous"  # instead of a gold: no single answer is right
 
 
 class Erratum(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
-    """What is wrong with one problem."""
+    """A known error in one problem."""
 
     problem: str  # its id
     key: str = ""

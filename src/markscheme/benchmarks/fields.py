@@ -48,7 +48,7 @@ class MissingFieldError(KeyError):
 
 
 class Fields(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Which parts of a row are what. A missing statement or gold is inferred from all rows (`inferring`)."""
+    """The role of each field of a row. A missing statement or gold is inferred from all rows (`inferring`)."""
 
     statement: Expression = ()
     gold: Expression = ()

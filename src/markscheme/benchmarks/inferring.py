@@ -1,7 +1,7 @@
-"""Which columns of a file are the question, the choices, the gold and the id, and in which form.
+"""Infer which columns of a file are the question, the choices, the gold and the id, and in which format.
 
-This is settled once over all rows, and only if exactly one reading fits every row. Anything else is refused, with the rows
-that decide and the line to add. What a benchmark states is never inferred.
+This is decided once over all rows, and only if exactly one reading fits every row. Otherwise the file is refused, with
+the ambiguous rows and the line to add. Fields stated by a benchmark are never inferred.
 """
 
 from __future__ import annotations
@@ -188,7 +188,7 @@ def _gold(table: _Table) -> Expression:
 
 
 def _form(values: Sequence[Any], path: str) -> str:
-    """Return how the gold is read: as it is, from a list of one, after `####` or from a box."""
+    """Return the form of the gold: plain, in a list of one, after `####` or in a box."""
     if _lists_of_one(values):
         return f"item 1 of {path}"
     if objects := [value for value in values if isinstance(value, dict)]:
@@ -228,7 +228,7 @@ def _form(values: Sequence[Any], path: str) -> str:
 
 
 def _marked(text: str, mark: str) -> list[str]:
-    """Return what follows each mark, shortened for comparison."""
+    """Return the text after each mark, shortened for comparison."""
     return [" ".join(part.split())[:LONG].partition("}")[0].strip(" .$") for part in text.split(mark)[1:]]
 
 

@@ -140,13 +140,13 @@ def _from_rows(path: Path, statement: Expression) -> Benchmark:
 
 
 def _own_definition(rows: Sequence[Row]) -> Definition:
-    """Return the definition for such rows: Countdown for puzzles, else one that infers."""
+    """Return the definition for these rows: Countdown for puzzles, else one that infers the columns."""
     puzzles = bool(rows) and "nums" in rows[0] and "target" in rows[0]
     return load_definition(SHIPPED / f"{'countdown' if puzzles else OWN}.toml")
 
 
 def _understood(definition: Definition, folder: Path | None, typed: str) -> Benchmark:
-    """Return the benchmark of this name or path, after inferring what its file leaves open from all rows."""
+    """Return the benchmark of this name or path, with the unstated parts of its file inferred from all rows."""
     told = ""
     if needs_inferring(definition.fields):
         sources = [definition.data[part] for part in definition.evaluated]

@@ -33,7 +33,7 @@ COMMANDS = {
     "gate": "check runs against a policy in CI: pass, fail or inconclusive",
     "verify": "check that a run was not altered and that its marks and report can be reproduced",
     "errata": "list gold answers known to be wrong, or contradicted by independent runs",
-    "plan": "how many samples you need to detect a difference, and what they cost",
+    "plan": "how many samples you need to detect a difference, and their cost",
     "view": "browse every response in the browser",
     "push": "send a run to a tracker (wandb, mlflow …) or to the Hugging Face Hub",
     "show": "show a problem of a benchmark and the exact prompt",

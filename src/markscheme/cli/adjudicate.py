@@ -25,7 +25,7 @@ EVERY = 10  # labels between two interim results
 
 
 def run(args: argparse.Namespace) -> int:
-    """Show a response, ask for a label, store it, and go on until the user stops."""
+    """Show a response, ask for a label, store it, and repeat until the user stops."""
     from markscheme.reporting.adjudicated import worth
     from markscheme.runs import Run
     from markscheme.runs.adjudications import Adjudication, labels_journal

@@ -44,7 +44,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _sources(source: str) -> list[str]:
-    """The source itself, or the runs in the folder of an experiment."""
+    """Return the source itself, or the runs in the folder of an experiment."""
     below = sorted(Path(source).glob("*/manifest.json")) if not (Path(source) / "manifest.json").exists() else []
     return [str(file.parent) for file in below] or [source]
 
@@ -75,7 +75,7 @@ def _parts(audit: Audit, source: str) -> Iterator[Part]:
 
 
 def _range(audit: Audit) -> str:
-    """How much of the score depends on the protocol."""
+    """Return a sentence on how much of the score depends on the protocol."""
     scores = sorted((each.score, each.protocol) for each in audit.scores if each.score is not None)
     if len(scores) < 2:
         return ""
@@ -87,7 +87,7 @@ def _range(audit: Audit) -> str:
 
 
 def _left_out(audit: Audit) -> str:
-    """The protocols that were not compared, grouped by reason."""
+    """Return the protocols that were not compared, grouped by reason."""
     reasons: dict[str, list[str]] = {}
     for name, why in audit.left_out.items():
         reasons.setdefault(why, []).append(name)

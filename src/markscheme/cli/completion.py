@@ -32,7 +32,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def candidates(words: Sequence[str]) -> list[tuple[str, str]]:
-    """Return the completions of the last word with their meanings; none where the shell should offer files."""
+    """Return the completions of the last word with their meanings; none if the shell should offer files."""
     words = [part for word in words for part in _parted(word)] or [""]
     *before, begun = words
     return [(value, meaning) for value, meaning in _offered(before, begun) if value.startswith(begun)]

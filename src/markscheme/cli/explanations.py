@@ -39,7 +39,7 @@ def explain_responses(args: argparse.Namespace) -> None:
 
 def _one_text(args: argparse.Namespace) -> Iterator[tuple[str | Response, Problem | None, str | None, str]]:
     if args.benchmark is not None:
-        raise UsageError("with --gold the argument is the text of a response, so -b has no use")
+        raise UsageError("with --gold the argument is the text of a response, so leave out -b")
     yield args.source, None, args.gold, _readable((args.protocol or ["math"])[0])
 
 

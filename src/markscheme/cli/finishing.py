@@ -1,4 +1,4 @@
-"""How `run` and `resume` end: always a report, how to continue, and the exit code."""
+"""The end of `run` and `resume`: always a report, how to continue, and the exit code."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ class Reports:
         if self._json and self._summaries:
             summaries = [*self._summaries.values()]
             print_json(summaries if len(summaries) > 1 else summaries[0])
-        if kind is not None:  # the error message says how to continue
+        if kind is not None:  # the error message explains how to continue
             return
         if self._again and self.interrupted:
             complain(f"interrupted; `{self._again}` continues, and asks nothing twice")

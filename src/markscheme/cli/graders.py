@@ -48,7 +48,7 @@ def _parts(table: GraderTable) -> Iterator[Part]:
 
 
 def _worst(grader: Grader) -> float:
-    """The mean of both rates: unlike their sum over responses, it does not depend on how many are right."""
+    """Return the mean of both rates, which does not depend on how many responses are right."""
     return (grader.overall.false_positive.rate or 0) + (grader.overall.false_negative.rate or 0)
 
 

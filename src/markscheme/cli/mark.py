@@ -115,7 +115,7 @@ def _mark_responses(outputs: Outputs, protocol: str, args: argparse.Namespace) -
 
 
 def _mark_files(args: argparse.Namespace) -> list[Score]:
-    """Mark whatever is not marked yet in the folder `--out`, and score all of it."""
+    """Mark everything in the folder `--out` that is not marked yet, and score all of it."""
     from markscheme.marking import get_protocol
     from markscheme.marking.bulk.campaign import default_protocol, mark_in_bulk
     from markscheme.marking.bulk.shards import find
@@ -147,7 +147,9 @@ def _mark_files(args: argparse.Namespace) -> list[Score]:
 
 
 def _print_outcome(marked: Marked, benchmark: str | None) -> None:
-    """Say where the marks are and what was left out; each protocol by itself, since one may read a gold that another cannot."""
+    """Print the location of the marks and the skipped rows, separately for each protocol, as they may accept different
+    golds.
+    """
     outcome = marked.outcome
     if marked.folder:
         complain(
@@ -177,7 +179,7 @@ def _print(
 
 
 def score_rows(scores: list[Score]) -> list[dict[str, str]]:
-    """One row per protocol: the score, its interval, the verdicts."""
+    """Return one row per protocol: the score, its interval, the verdicts."""
     return [
         {
             "protocol": each.protocol,

@@ -50,7 +50,7 @@ def add_run_options(
 
 
 def typed_options(args: argparse.Namespace) -> dict[str, Any]:
-    """The options that were typed, by name."""
+    """Return the options that were typed, by name."""
     typed: dict[str, Any] = {}
     for name in RunConfig.__struct_fields__:
         value = getattr(args, name, None)
@@ -61,12 +61,12 @@ def typed_options(args: argparse.Namespace) -> dict[str, Any]:
 
 
 def config_from(args: argparse.Namespace, benchmark: str) -> RunConfig:
-    """The config of one benchmark from parsed arguments; what was not typed keeps its default."""
+    """Return the config of one benchmark from parsed arguments; other options keep their default."""
     return make_config(**{**typed_options(args), "benchmark": benchmark})
 
 
 def _reading(option: Option, several: str) -> dict[str, Any]:
-    """How argparse reads one option: repeated flags become tuples, `1,4,16` a tuple of integers."""
+    """Return how argparse reads one option: repeated flags become tuples, `1,4,16` a tuple of integers."""
     kinds, metavar = _bare_kinds(option.kind), option.metavar
     if kinds == [int, "auto"]:
         return {"type": lambda text: text if text == "auto" else integer(text), "metavar": metavar}
@@ -89,7 +89,7 @@ def _reading(option: Option, several: str) -> dict[str, Any]:
 
 
 def _bare_kinds(kind: Any) -> list[Any]:
-    """What an option may be: of `Count | None`, `[int]`; of a `Literal`, its words."""
+    """Return the types of an option: `[int]` for `Count | None`; for a `Literal`, its words."""
     if get_origin(kind) in (Union, types.UnionType):
         return [bare for part in get_args(kind) if part is not type(None) for bare in _bare_kinds(part)]
     if get_origin(kind) is Annotated:

@@ -74,7 +74,7 @@ def _markdown(parts: Iterable[Part]) -> Iterator[str]:
 
 
 def _latex(parts: Iterable[Part]) -> Iterator[str]:
-    """Tables as rows to paste; everything else as comments."""
+    """Write tables as rows to paste, and everything else as comments."""
     from markscheme.reporting.sheets import escape_latex
 
     for kind, content in parts:
@@ -87,15 +87,15 @@ def _latex(parts: Iterable[Part]) -> Iterator[str]:
 
 
 def one_line(text: str) -> str:
-    """The text with every run of white space as one blank."""
+    """Return the text with every run of white space as one space."""
     return " ".join(text.split())
 
 
 def share(value: float | None) -> str:
-    """A share as a percentage."""
+    """Return a share as a percentage."""
     return "–" if value is None else f"{100 * value:.1f} %"
 
 
 def pick(args: argparse.Namespace, names: Sequence[str]) -> dict[str, Any]:
-    """These arguments as keywords."""
+    """Return these arguments as keywords."""
     return {name: getattr(args, name) for name in names}

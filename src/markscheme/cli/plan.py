@@ -1,4 +1,4 @@
-"""`markscheme plan`: how many samples you need to detect a difference, and what they cost."""
+"""`markscheme plan`: how many samples you need to detect a difference, and their cost."""
 
 from __future__ import annotations
 

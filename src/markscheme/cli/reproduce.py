@@ -22,7 +22,7 @@ SAY_EVERY = 5.0
 
 
 def run(args: argparse.Namespace) -> int:
-    """Check a claim; 0 if every figure is reproduced, else 4."""
+    """Check a claim; return 0 if every figure is reproduced, else 4."""
     from markscheme.api.reports import reproduce
 
     made = reproduce(
@@ -35,7 +35,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 class _Progress:
-    """A line on standard error every few seconds: how much of which file is read."""
+    """Show progress on standard error every few seconds: the file and the share that is read."""
 
     def __init__(self) -> None:
         self._said = time.monotonic()
@@ -53,7 +53,7 @@ class _Progress:
 
 
 def table_rows(made: Reproduction) -> list[dict[str, str]]:
-    """The table that a reader would look up: published, and the three ways to count it again."""
+    """Return the published table with the three recounts."""
     return [
         {
             "": row.name,
@@ -72,7 +72,7 @@ def _rule(row: Reproduced) -> Figure | None:
 
 
 def _cell(row: Reproduced, figure: Figure | None, *, interval: bool = False, label: bool = False) -> str:
-    """A figure with one digit more than the published one has, so that rounding can be followed."""
+    """Format a figure with one more digit than the published one, to show rounding."""
     if figure is None:
         return "–"
     digits = max(1, len(row.published.strip("% ").partition(".")[2])) if "/" not in row.published else 1
@@ -83,7 +83,7 @@ def _cell(row: Reproduced, figure: Figure | None, *, interval: bool = False, lab
 
 
 def account(row: Reproduced) -> list[str]:
-    """Why the figures differ, a line a reason."""
+    """Return the reasons why the figures differ, one per line."""
     classes = [f"{each.kind}: {counted(each.samples, 'sample')}, {each.points:.2f} points" for each in row.differing]
     return [*row.remarks, *classes, *([row.note] if row.note else [])]
 

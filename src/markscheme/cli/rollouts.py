@@ -61,7 +61,7 @@ def _parts(watched: Watched) -> Iterator[Part]:
 
 
 def _even(watched: Watched) -> list[Step]:
-    """At most so many steps as a screen has lines, evenly, with the steps of alarms."""
+    """Return evenly spaced steps that fit on a screen, including the steps of alarms."""
     steps, alarmed = watched.steps, {each.step for each in watched.alarms}
     every = -(-len(steps) // MOST_ROWS)
     return [each for at, each in enumerate(steps) if at % every == 0 or each.step in alarmed or at == len(steps) - 1]

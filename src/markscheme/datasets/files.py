@@ -48,7 +48,7 @@ _Line = tuple[int, bytes]  # number from 1, content
 
 
 class DataFile(msgspec.Struct, frozen=True, kw_only=True):
-    """A data file as a run's manifest names it.
+    """A data file as listed in a run's manifest.
 
     `sha256` covers the bytes and `content_sha256` the rows (see `content_hash`), so the latter does not depend on the
     container or on spacing.

@@ -73,7 +73,7 @@ def _server() -> str:
 
 @contextmanager
 def _bounded_retries() -> Iterator[None]:
-    """Limit the client's retries, which do not end while every attempt brings some bytes."""
+    """Limit the client's retries, which would otherwise go on as long as every attempt transfers some bytes."""
     thread, retries = threading.get_ident(), 0
 
     def count(record: logging.LogRecord) -> bool:

@@ -108,7 +108,7 @@ class HubFile(RemoteFile, frozen=True, kw_only=True, forbid_unknown_fields=True)
 
     @property
     def others(self) -> tuple[HubFile, ...]:
-        """The Hub's conversion of the same rows, if the split is named."""
+        """Return the Hub's conversion of the same rows, if the split is named."""
         if not self.split:
             return ()
         one = isinstance(self.split, str)
@@ -151,7 +151,7 @@ class Source(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 
     @property
     def places(self) -> tuple[RemoteFile, ...]:
-        """The places to fetch it from, the preferred one first."""
+        """Return the places to fetch it from, the preferred one first."""
         given = [getattr(self, key) for key in PLACES]
         named = [place for each in given for place in ((each,) if isinstance(each, RemoteFile) else each)]
         return tuple(each for place in named for each in (place, *place.others))

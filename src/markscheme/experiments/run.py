@@ -1,4 +1,4 @@
-"""The runs of an experiment, one after the other: begun, resumed or extended as needed."""
+"""Start, resume or extend the runs of an experiment, one after the other."""
 
 from __future__ import annotations
 

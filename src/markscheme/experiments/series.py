@@ -35,7 +35,7 @@ class Checkpoint(NamedTuple):
 def find_checkpoints(
     named: Sequence[str], backend: str | None, options: Mapping[str, Any], *, watch: bool
 ) -> list[Checkpoint]:
-    """Return the checkpoints that patterns, names and files mean, by step; with `watch` without those still being saved."""
+    """Return the checkpoints given by patterns, names and files, by step; with `watch` without those still being saved."""
     found: dict[int, str] = {}
     for step, name in _members(named, options):
         if watch and Path(name).exists() and time.time() - _written(Path(name)) < SETTLED:

@@ -1,4 +1,4 @@
-"""`mark` and `mark_many`: a response, a gold answer and a protocol in, a `Mark` out.
+"""`mark` and `mark_many`: judge responses against gold answers with a protocol.
 
 Never raises on a response, whatever it contains. An invalid call raises `UsageError`.
 """

@@ -20,8 +20,8 @@ from markscheme.types import Gold, Verdict
 if TYPE_CHECKING:
     from markscheme.marking.reading.values import Kind
 
-# What a protocol judges against: any answer as text, a number, the numbers and target of a puzzle, whatever the problem
-# has; or nothing, where the reply of a judge is read.
+# What a protocol judges against: any answer as text, a number, the numbers and target of a puzzle, the problem's gold
+# of any type; or nothing, if it reads the reply of a judge.
 GoldKind = Literal["text", "number", "countdown", "any", "opinion"]
 ENTRY_POINTS = "markscheme.protocols"
 

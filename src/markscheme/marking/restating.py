@@ -48,7 +48,7 @@ def restates(answer: str, statement: str) -> bool:
 
 
 def asks_to_work_out(statement: str, words: frozenset[str] = ASKING) -> bool:
-    """True if a statement asks for the result of some work, and not to choose from what it states."""
+    """True if a statement asks for a calculation, not for a choice among given values."""
     statement = statement[:_LONGEST]
     return not words.isdisjoint(_WORD.findall(statement.lower())) and not _CHOOSING.search(statement)
 

@@ -24,7 +24,7 @@ VARIABLES = {"openai": ("OPENAI_BASE_URL", "OPENAI_API_BASE"), "anthropic": ("AN
 
 
 def with_environment(config: RunConfig) -> RunConfig:
-    """Fill in the address that the environment names if none was given, so the manifest says what was asked."""
+    """Fill in the address in the environment if none was given, so the manifest is accurate."""
     backend = config.model.partition("/")[0]
     _, address = next(environment_addresses(backend), ("", ""))
     if config.base_url or address.rstrip("/") in ("", OFFICIAL.get(backend)):
@@ -42,7 +42,7 @@ def proxy_of(url: str) -> str | None:
     """Return the proxy that the environment names for this address."""
     parts = urlsplit(url)
     host = parts.hostname or ""
-    # A proxy's loopback is not ours, whatever `no_proxy` says.
+    # A proxy's loopback is not ours, even with `no_proxy`.
     if host in ("localhost", "::1") or host.startswith("127.") or _bypassed(host, parts.port):
         return None
     proxies = getproxies()

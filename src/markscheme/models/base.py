@@ -97,7 +97,7 @@ class Model(ABC):
 
     @property
     def room(self) -> int | None:
-        """Requests that can be in flight right now, if replicas come and go; `None` if that is not known."""
+        """Return the number of requests that can be in flight now, if replicas come and go; `None` if unknown."""
         return None
 
     @property
@@ -138,7 +138,7 @@ class Model(ABC):
         return None
 
     async def settle(self, sampling: Sampling) -> Sampling:
-        """Like `as_sent`, after the start, for models that learn only then what is sent."""
+        """Return the same as `as_sent` after the start, for models that only know it then."""
         return sampling
 
 
@@ -171,7 +171,7 @@ class Batches(ABC):
 
     @abstractmethod
     async def submit(self, lines: Sequence[BatchLine], name: str) -> str:
-        """Submit the requests and return the provider's id. `name` is ours; `find` uses it where the API keeps names."""
+        """Submit the requests and return the provider's id. `name` is ours; `find` uses it if the API keeps names."""
 
     @abstractmethod
     async def find(self, name: str, size: int, known: Collection[str]) -> str | None:

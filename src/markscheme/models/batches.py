@@ -72,7 +72,7 @@ class OpenAIBatches(_ServedBatches):
         return next((_made(each) for each in ours), None)
 
     async def state(self, batch: str) -> BatchState:
-        """An expired or cancelled batch still has the answers that came before."""
+        """Return the state of a batch. An expired or cancelled one still has its earlier answers."""
         about = await self._get("batches", batch)
         status = _text(about.get("status"))
         done = count(as_object(about.get("request_counts")).get("completed")) or 0

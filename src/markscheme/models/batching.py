@@ -96,7 +96,7 @@ class RowQueue:
         return await job.future
 
     def wait(self) -> bool:
-        """Return when rows wait and no more arrive for the moment; false if the queue is closed."""
+        """Return when rows are waiting and no more arrive for the moment; false if the queue is closed."""
         with self.changed:
             while not self.waiting and not self.closed:
                 self.changed.wait()

@@ -95,7 +95,7 @@ class NanoChat(Model):
                 "that its checkpoint_manager.py knows"
             ) from None
         except (OSError, AssertionError, RuntimeError, TypeError, ValueError) as error:
-            # The loader's checks are assertions; a mismatched checkpoint raises whatever torch raises.
+            # The loader's checks are assertions; a mismatched checkpoint can raise any of torch's exceptions.
             raise ModelError(f"nanochat cannot load {source} on {kind}: {first_line(error)}") from None
         self._engine = engine(self._model, self._tokenizer)
         self._ends = {self._tokenizer.encode_special("<|assistant_end|>"), self._tokenizer.get_bos_token_id()}

@@ -152,7 +152,7 @@ def _event_lengths(lengths: object, tokens: int | None, said: str) -> dict[str, 
 
 
 def _rest(message: dict[str, Any]) -> dict[str, Any]:
-    """Return tool calls, a refusal, annotations, non-text parts and whatever else the message holds."""
+    """Return the rest of the message: tool calls, a refusal, annotations, non-text parts and other fields."""
     content = message.get("content")
     parts = [part for part in content if as_object(part).get("type") != "text"] if isinstance(content, list) else []
     return rest_of(
@@ -179,7 +179,7 @@ def _logprob(one: object) -> float | None:
 
 
 def _key_variable(bases: Sequence[str]) -> str:
-    """Return the variable with the key. Hugging Face gets its own token, never OpenAI's key."""
+    """Return the variable that holds the key. Hugging Face gets its own token, never OpenAI's key."""
     hosts = [host_of(base) for base in bases]
     ours = all(host.endswith((".huggingface.co", ".huggingface.cloud", ".hf.space")) for host in hosts)
     return "HF_TOKEN" if ours else KEY_VARIABLE

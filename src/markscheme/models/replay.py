@@ -51,7 +51,7 @@ class Replay(Model):
         self._file, self._turn_by_turn = file, turn_by_turn
         self._places: dict[str, dict[int, int]] = {}
         self._asked: dict[str, str] = {}
-        """The key of the problem that a question without its choices was taken for."""
+        """The key of the problem matched by a question without its choices."""
         for number, offset, row in rows(file, ModelError):
             if row.get("error"):  # a failed request in our own journal
                 continue
@@ -94,7 +94,7 @@ class Replay(Model):
         return [self._turn(one, request) for one in stored] if self._turn_by_turn else stored
 
     def _turn(self, stored: Completion, request: Request) -> Completion:
-        """Return what the model said next in a stored conversation."""
+        """Return the model's next message in a stored conversation."""
         spoken = [turn for turn in stored.turns if turn.role == "assistant"]
         number = sum(turn.role == "assistant" for turn in request.turns)
         if not spoken and not number:

@@ -115,7 +115,7 @@ class Replicas:
             self._ill = [one for one in self.all if not one.well]
 
     def all_refuse(self) -> bool:
-        """Return whether no server is left that could answer."""
+        """True if no server is left that could answer."""
         return all(one.refuses for one in self.all)
 
 

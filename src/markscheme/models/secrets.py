@@ -66,7 +66,7 @@ def hide_url(url: str) -> str:
     """Hide the user, password, query values and long path segments of an address: each may be a key."""
     try:
         parts = urlsplit(url)
-    except ValueError:  # not an address; whoever uses it reports that
+    except ValueError:  # not an address; its user reports that
         return HIDDEN if "@" in url else url
     host = parts.netloc.rpartition("@")[2]
     where = f"{HIDDEN}@{host}" if "@" in parts.netloc else host

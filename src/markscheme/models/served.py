@@ -44,7 +44,7 @@ class Served(Model):
     ) -> None:
         self.name = hide_spec(name)
         self._sampling_names = sampling_names or {}
-        """What this backend calls each part of `Sampling` in the request, where an extra field can replace it."""
+        """The request field of each part of `Sampling` on this backend; an extra field can replace it."""
         self.extra = {**self.options(config), **extra_fields(config.extra_field)}
         variable = config.api_key_env or key_variable
         keyed = api_key(variable, urls, required=key_required, header=key_header, form=key_form, known=key)

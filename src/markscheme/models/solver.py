@@ -24,7 +24,7 @@ def create(target: str, config: RunConfig) -> Solver:  # noqa: ARG001 - the sign
 
 
 class Solver(Model):
-    """Finds one exact solution, or says that there is none."""
+    """Finds one exact solution, or proves that there is none."""
 
     name = "solver"
     concurrency = 4

@@ -56,8 +56,8 @@ _AS_DIGITS = _DIGITS.encode().ljust(256, b"-")
 class Fold(ABC):
     """Assembles the events of one answer."""
 
-    unneeded: re.Pattern[bytes] | None = None  # lines that only say what a later event says again
-    keeps_lengths = False  # whether merged events say how long the text of each was
+    unneeded: re.Pattern[bytes] | None = None  # lines that only repeat what a later event contains
+    keeps_lengths = False  # whether merged events record the length of the text of each
 
     def __init__(self) -> None:
         self.size = 0
@@ -337,5 +337,5 @@ def whole(value: Any) -> Any:
 
 
 def broken_off() -> RequestFailed:
-    """The failure of a stream that ended cleanly before the answer did."""
+    """Return the failure of a stream that ended cleanly before the answer did."""
     return RequestFailed("connection", "the stream broke off before the answer had ended", retryable=True)

@@ -23,7 +23,7 @@ def create(target: str, config: RunConfig) -> Managed:
     executable = find_program("transformers")
     if executable is None:
         raise UsageError(
-            f"transformers/ starts `transformers serve`, and there is no program `transformers` here: {ADVICE}"
+            f"transformers/ starts `transformers serve`, but the program `transformers` is not installed here: {ADVICE}"
         )
     _check_version(executable)
     return Managed(Program("transformers", [executable, "serve", target], spreads=True), target, config)

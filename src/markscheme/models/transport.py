@@ -65,7 +65,7 @@ class Transport:
         self._replicas = Replicas(urls)
         self._urls = {url: URL(url) for url in urls}
         self._proxies = {url: proxy_of(url) for url in urls}
-        # Only encodings that `BodyReader` decompresses; aiohttp would offer whatever is installed.
+        # Only encodings that `BodyReader` decompresses; aiohttp would offer all that are installed.
         self._headers = {"Accept-Encoding": "gzip, deflate", **headers}
         self._key_variable = key_variable
         self._scrub = Scrubber([variable(key_variable or ""), *address_secrets(urls), *secrets])

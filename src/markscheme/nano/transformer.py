@@ -21,7 +21,7 @@ Tokens = npt.NDArray[np.integer[Any]]
 
 
 class Transformer:
-    """The weights, ready to run. Everything is float32, whatever the file's type."""
+    """The weights, ready to run. Everything is converted to float32."""
 
     def __init__(self, folder: Path) -> None:
         from safetensors.numpy import load_file
@@ -218,7 +218,7 @@ def _attend(query: Floats, keys: Floats, values: Floats) -> Floats:
 
 
 def _rows_by_matrices(keys: Floats, query: Floats) -> Floats:
-    """Multiply each matrix by one row. The function of numpy 2.2 takes a fifth less time."""
+    """Multiply each matrix by one row. The function in numpy 2.2 is a fifth faster."""
     if hasattr(np, "matvec"):
         product: Floats = np.matvec(keys, query[:, :, 0])[:, :, None]
         return product

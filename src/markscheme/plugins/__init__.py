@@ -1,4 +1,4 @@
-"""markscheme inside other tools: tasks and marking for lm-evaluation-harness and Inspect, and reading their logs.
+"""markscheme inside other tools: tasks and marking for lm-evaluation-harness and Inspect, and readers for their logs.
 
-Nothing here is imported by the rest of the package, and the other tool is imported only where it is really called.
+The rest of the package imports nothing from here, and the other tool is imported only when it is called.
 """

@@ -1,4 +1,4 @@
-"""Benchmarks for the plug-ins: from the data folder, and fetched into it where a file is missing, as their users expect."""
+"""Benchmarks for the plug-ins, read from the data folder. Missing files are fetched, as users of these tools expect."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ SAMPLES = {"countdown": "countdown-sample", "gsm8k": "gsm8k-sample", "math500": 
 
 
 def ready(name: str, data_dir: str | Path | None = None, *, sample: bool = False) -> Benchmark:
-    """A benchmark whose problems are at hand; `sample` takes the packaged set of the same kind instead."""
+    """Return a benchmark with its problems available; `sample` uses the packaged problems of the same kind instead."""
     if sample:
         return benchmark("aime-sample" if name.startswith("aime") else SAMPLES[name])
     bench = benchmark(name, data_dir)
     folder = locate(Path(data_dir) if data_dir is not None else None)
-    pool = bench.pool_sources if bench.fewshot == 0 else ()  # examples that nobody asked for are not fetched
+    pool = bench.pool_sources if bench.fewshot == 0 else ()  # worked examples are only fetched on request
     wanted = [source for source in bench.sources if source.places and not source.borrowed and source not in pool]
     missing = [
         source
         for source in wanted
         if not any((folder / name).is_file() for name in (source.file, source.stand_in) if name)
     ]
-    if missing:  # the same as `markscheme data prepare`: pinned, and checked before it is kept
+    if missing:  # like `markscheme data prepare`: pinned, and checked before it is kept
         from markscheme.benchmarks.examining import examiner
         from markscheme.datasets.prepare import prepare
 

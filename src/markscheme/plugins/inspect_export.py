@@ -1,6 +1,6 @@
-"""A run as an Inspect log (`.eval`), written with Inspect's own writer: a sample is an epoch, a protocol a scorer.
+"""Export a run as an Inspect log (`.eval`) with Inspect's own writer: a sample is an epoch, a protocol a scorer.
 
-`markscheme import` reads it back as the same responses. The log is made in memory, as Inspect's writer takes it.
+`markscheme import` reads it back as the same responses. The log is built in memory, as Inspect's writer requires.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _STATUS: dict[str, EvalStatus] = {
 
 
 def export_inspect(run: Run, place: Path) -> Path:
-    """Write the log: to `place` if that ends in `.eval` or `.json`, else into that folder under a name of its own."""
+    """Write the log to `place` if that ends in `.eval` or `.json`, else to a new file in that folder."""
     needed("inspect_ai.log", "inspect")
     from inspect_ai.log import write_eval_log
 
@@ -50,7 +50,7 @@ def export_inspect(run: Run, place: Path) -> Path:
 
 
 def make_log(run: Run) -> EvalLog:
-    """Everything that Inspect has a place for."""
+    """Return the log with everything that Inspect has a field for."""
     from inspect_ai.log import EvalConfig, EvalDataset, EvalLog, EvalPlan, EvalSpec, EvalStats
     from inspect_ai.model import GenerateConfig
 
@@ -94,13 +94,13 @@ def _results(run: Run, snapshot: Snapshot) -> EvalResults:
     from inspect_ai.log import EvalResults
 
     own = run.manifest.protocol.partition("@")[0]
-    protocols = sorted(snapshot.protocols, key=lambda name: name != own)  # the run's own is the headline
+    protocols = sorted(snapshot.protocols, key=lambda name: name != own)  # the run's own protocol is the headline
     scores = [_score(summarize(run, protocol)) for protocol in protocols]
     return EvalResults(total_samples=snapshot.expected, completed_samples=snapshot.answered, scores=scores)
 
 
 def _score(summary: Summary) -> EvalScore:
-    """Every figure, and its bounds beside it: Inspect has no place for an interval."""
+    """Return every figure with its bounds as separate metrics: Inspect has no field for an interval."""
     from inspect_ai.log import EvalMetric, EvalScore
 
     values: dict[str, float | None] = {}
@@ -187,7 +187,7 @@ def _usage(response: Response) -> ModelUsage | None:
 
 
 def _judged(mark: Mark) -> Score:
-    """Inspect knows right, wrong and no answer; which of our verdicts it was stands in the metadata."""
+    """Map a verdict to Inspect's right, wrong or no answer; the original verdict is in the metadata."""
     from inspect_ai.scorer import CORRECT, INCORRECT, NOANSWER, Score
 
     value = CORRECT if mark.correct else NOANSWER if mark.verdict is Verdict.NO_ANSWER else INCORRECT

@@ -1,7 +1,7 @@
-"""GSM8K as Inspect's published task asks it: the same samples, worked examples and words, with our marks or its own.
+"""GSM8K as in Inspect's published task: the same samples, worked examples and wording, with our marks or its own.
 
-The examples are those that the published task draws: the same permutation of the train split for the same seed, worked
-solutions with their calculator notes.
+The examples are those drawn by the published task: the same permutation of the train split for the same seed, and
+worked solutions with their calculator annotations.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from markscheme.plugins.data import ready
 from markscheme.plugins.inspect_tasks import SCORERS, beside, make_task, number_of_examples
 from markscheme.plugins.records import record
 
-# To the letter: scores of the published task are comparable only with its own words.
+# Verbatim: scores are comparable with the published task only with the same wording.
 WORDING = """
 Solve the following math problem step by step. The last line of your response should be of the form "ANSWER: $ANSWER" (without quotes) where $ANSWER is the answer to the problem.
 
@@ -31,7 +31,7 @@ Remember to put your answer on its own line at the end in the form "ANSWER: $ANS
 Reasoning:
 """.strip()
 
-# The scorer of the published task, which compares five significant digits, and what stands beside it.
+# The scorer of the published task, which compares five significant digits, and the scorer shown next to it.
 MATCH, OURS = "match", "math"
 
 
@@ -46,7 +46,9 @@ def published_gsm8k(
     data_dir: str | None,
     sample: bool,
 ) -> Task:
-    """The task; with a `prompt` of ours it is `markscheme/gsm8k`, whose words and draws are those of `markscheme run`."""
+    """Return the published task, or with a `prompt` of ours `markscheme/gsm8k`, with the wording and draws of
+    `markscheme run`.
+    """
     count = number_of_examples(fewshot)
     if unanswered not in (INCORRECT, NOANSWER):
         raise UsageError(f"-T unanswered={unanswered}: it is {INCORRECT} (incorrect) or {NOANSWER} (no answer)")

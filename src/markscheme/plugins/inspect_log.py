@@ -1,4 +1,4 @@
-"""Reading an Inspect log (`.eval`, or `.json`) with Inspect's own reader: an epoch is a sample, an error an error."""
+"""Read an Inspect log (`.eval` or `.json`) with Inspect's own reader: an epoch is a sample, an error an error."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ if TYPE_CHECKING:
     from inspect_ai.log import EvalSample
     from inspect_ai.model import ChatMessage
 
-# Parts of a sample that a run has no use for, and that can be most of the log.
+# Parts of a sample that a run does not need and that can make up most of the log.
 _HEAVY = {"events", "store", "timelines", "events_data"}
 
 _SAMPLING = ("temperature", "top_p", "top_k", "max_tokens")
 
 
 def open_eval(path: Path) -> Log:
-    """The header at once, the samples in a stream: a log of any size needs memory for one."""
+    """Return the header and a stream of samples, so that a log of any size needs memory for one sample."""
     needed("inspect_ai.log", "inspect")
     from inspect_ai.log import read_eval_log
 
@@ -48,7 +48,7 @@ def open_eval(path: Path) -> Log:
 def _entries(path: Path) -> Iterator[Entry]:
     from inspect_ai.log import read_eval_log_samples
 
-    # A log of an interrupted evaluation has fewer samples than it wanted: they are missing here too.
+    # The log of an interrupted evaluation has fewer samples than planned; the rest are missing here too.
     for sample in read_eval_log_samples(
         str(path), all_samples_required=False, resolve_attachments="core", exclude_fields=_HEAVY
     ):
@@ -75,7 +75,7 @@ def _fields(sample: EvalSample) -> dict[str, Any]:
 
 
 def _prompt(sample: EvalSample) -> Prompt:
-    """Everything before the first message that the model wrote."""
+    """Return the messages before the first one written by the model."""
     sent = list(sample.messages[: _begins(sample)])
     if not sent and not isinstance(sample.input, str):
         sent = list(sample.input)
@@ -86,7 +86,9 @@ def _prompt(sample: EvalSample) -> Prompt:
 
 
 def _begins(sample: EvalSample) -> int:
-    """Where the model began to speak. Worked examples have assistant messages too; Inspect says which it generated."""
+    """Return the index of the model's first message. Worked examples have assistant messages too; Inspect marks
+    generated ones.
+    """
     said = [at for at, one in enumerate(sample.messages) if one.role == "assistant" and one.source == "generate"]
     if said:
         return said[0]
@@ -97,7 +99,7 @@ def _begins(sample: EvalSample) -> int:
 
 
 def _turns(sample: EvalSample) -> tuple[Turn, ...]:
-    """The turns of a conversation; none of a sample that was asked once."""
+    """Return the turns of a conversation; empty for a single-turn sample."""
     said = sample.messages[_begins(sample) :]
     if sum(one.role == "assistant" for one in said) < 2 and not any(one.role == "tool" for one in said):
         return ()

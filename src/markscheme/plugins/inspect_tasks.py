@@ -1,6 +1,6 @@
 """Tasks and scorers for Inspect: `inspect eval markscheme/gsm8k`, `inspect score LOG --scorer markscheme/gsm8k_strict`.
 
-A sample's input is the messages that `markscheme run` would send, and a score is our mark: its verdict and reason stand
+A sample's input is the messages that `markscheme run` would send, and a score is our mark: its verdict and reason are
 in the explanation. Inspect finds this module through the entry point `markscheme` of the group `inspect_ai`.
 """
 
@@ -37,14 +37,14 @@ from markscheme.plugins.one_sentence import speak_plainly
 from markscheme.plugins.records import gold_text, record
 from markscheme.types import Verdict
 
-speak_plainly()  # Inspect shows what a task raises with its traceback
+speak_plainly()  # Inspect shows exceptions of a task with a traceback
 
 _UNANSWERED = (Verdict.NO_ANSWER, Verdict.TRUNCATED)
 
 
 @metric
 def stderr() -> Metric:
-    """Standard error with the problem as the cluster, also where epochs are not reduced to one score a problem."""
+    """Return the standard error clustered by problem, even if epochs are not reduced to one score per problem."""
 
     def of(scores: list[SampleScore]) -> float:
         clustered = [
@@ -61,12 +61,12 @@ def stderr() -> Metric:
 def _scorer(protocol: str) -> Callable[..., Scorer]:
     @scorer(metrics=[accuracy(), stderr()], name=protocol.replace("-", "_"))
     def marked(unanswered: str = NOANSWER) -> Scorer:
-        """`unanswered` is the value of a response without an answer: `N`, or `I` where there is only right and wrong."""
+        """Return a scorer for a protocol. `unanswered` is the value of a response without an answer: `N`, or `I`."""
 
         async def score(state: TaskState, target: Target) -> Score:
             gold = state.metadata.get("gold", target.text)
             response = response_of(state.output, state.epoch - 1)
-            # In a thread: a symbolic comparison may take seconds, and other samples should go on.
+            # In a thread: a symbolic comparison may take seconds and must not block other samples.
             opinion = await anyio.to_thread.run_sync(partial(mark, response, gold=gold, protocol=protocol))
             value = CORRECT if opinion.correct else unanswered if opinion.verdict in _UNANSWERED else INCORRECT
             return Score(
@@ -81,13 +81,13 @@ def _scorer(protocol: str) -> Callable[..., Scorer]:
     return marked
 
 
-# One for each protocol, `gsm8k-strict` as `markscheme/gsm8k_strict`.
+# One per protocol: `gsm8k-strict` as `markscheme/gsm8k_strict`.
 SCORERS = {name: _scorer(name) for name in protocol_names()}
 
 
 @metric
 def differing() -> Metric:
-    """How many samples the rule beside the task's own marks otherwise."""
+    """Count the samples on which the two rules disagree."""
 
     def of(scores: list[SampleScore]) -> float:
         return float(sum(bool((one.score.metadata or {}).get("differs")) for one in scores))
@@ -96,7 +96,7 @@ def differing() -> Metric:
 
 
 def beside(decides: Scorer, other: Scorer, name: str) -> Scorer:
-    """The scorer `other`, which also says where it differs from the one that decides."""
+    """Return the scorer `other`, which also reports where it differs from the deciding one."""
 
     @scorer(metrics=[accuracy(), stderr(), differing()], name=f"beside_{name.replace('-', '_')}")
     def marked() -> Scorer:
@@ -113,7 +113,7 @@ def beside(decides: Scorer, other: Scorer, name: str) -> Scorer:
 
 
 def number_of_examples(fewshot: int | bool) -> int:
-    """What `-T fewshot=…` says; `false` is none."""
+    """Return the number in `-T fewshot=…`; `false` means none."""
     if fewshot is False:
         return 0
     if type(fewshot) is not int or fewshot < 0:
@@ -131,7 +131,7 @@ def make_task(
     data_dir: str | None = None,
     sample: bool = False,
 ) -> Task:
-    """The Inspect task of a benchmark; `sample` takes the packaged problems of the same kind."""
+    """Return the Inspect task of a benchmark; `sample` uses the packaged problems of the same kind."""
     rule = get_protocol(protocol) if protocol else None
     fewshot = fewshot if fewshot is None else number_of_examples(fewshot)
     bench = ready(name, data_dir, sample=sample)
@@ -153,7 +153,7 @@ def make_task(
 
 def _add(name: str) -> Callable[..., Task]:
     made: Any = partial(make_task, name)
-    made.__module__ = __name__  # by which Inspect knows that the task is of this package
+    made.__module__ = __name__  # marks the task as part of this package for Inspect
     return cast(Callable[..., Task], task(name=name.replace("-", "_"))(made))
 
 

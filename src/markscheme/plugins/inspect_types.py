@@ -1,4 +1,4 @@
-"""Our nouns as Inspect's, and back: one place, so that tasks, scorers and logs read them alike."""
+"""Convert between our types and Inspect's, in one place for tasks, scorers and logs."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _FINISH_REASONS: dict[str, FinishReason] = {
 
 
 def chat_messages(prompt: Prompt) -> list[ChatMessage]:
-    """The messages of a prompt."""
+    """Return the messages of a prompt as Inspect's messages."""
     from inspect_ai.model import ChatMessageAssistant, ChatMessageSystem, ChatMessageUser
 
     kinds: dict[str, Any] = {"system": ChatMessageSystem, "assistant": ChatMessageAssistant, "user": ChatMessageUser}
@@ -31,7 +31,7 @@ def chat_messages(prompt: Prompt) -> list[ChatMessage]:
 
 
 def response_of(output: ModelOutput, sample: int) -> Response:
-    """The first choice of an output: text, reasoning, finish reason, tokens."""
+    """Return the first choice of an output: text, reasoning, finish reason, tokens."""
     usage = output.usage
     cached = (usage.input_tokens_cache_read or 0) + (usage.input_tokens_cache_write or 0) if usage else 0
     return Response(

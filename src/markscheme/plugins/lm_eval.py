@@ -1,7 +1,8 @@
-"""What the task files in `lm_eval_tasks/` call: documents from our benchmarks, scores from our marking.
+"""Functions called by the task files in `lm_eval_tasks/`: documents from our benchmarks, scores from our marking.
 
-Give lm-evaluation-harness the folder with `--include_path $(markscheme plugins path lm_eval)`, or say `markscheme
-lm-eval …`, which does so, or put the files among lm_eval's own with `markscheme plugins link lm_eval`. `--metadata '{"sample": true}'` takes the packaged problems, `"data_dir"` another folder.
+Pass the folder to lm-evaluation-harness with `--include_path $(markscheme plugins path lm_eval)`, run `markscheme
+lm-eval …`, which does that, or add the files to lm_eval's own with `markscheme plugins link lm_eval`. `--metadata
+'{"sample": true}'` uses the packaged problems, `"data_dir"` another folder.
 """
 
 from __future__ import annotations
@@ -27,13 +28,12 @@ from markscheme.types import CountdownGold, Problem
 if TYPE_CHECKING:
     from datasets import Dataset
 
-speak_plainly()  # lm_eval catches nothing that a task raises
+speak_plainly()  # lm_eval does not catch exceptions of a task
 
-TASKS = Path(__file__).parent / "lm_eval_tasks"  # the folder to give as `--include_path`
+TASKS = Path(__file__).parent / "lm_eval_tasks"  # the folder for `--include_path`
 
 
-# TinyZero's words, to which the code of the published task moved on while its document kept those of
-# `countdown_prompt`.
+# TinyZero's wording, used by the newer code of the published task; its documentation keeps that of `countdown_prompt`.
 CONVERSATION = (
     "A conversation between User and Assistant. The user asks a question, and the Assistant solves it. The assistant first "
     "thinks about the reasoning process in the mind and then provides the user with the answer.\nUser: Using the numbers "
@@ -43,7 +43,7 @@ CONVERSATION = (
 )
 
 
-# The documented rule of `countdown`, and what the newest code of the published task reads: the last `<answer>` alone.
+# The documented rule of `countdown`, and the rule in the newest code of the published task: the last `<answer>` only.
 COUNTDOWN, TAGS = "countdown", "answer-tags"
 
 
@@ -55,9 +55,9 @@ def load(
     protocol: str | None = None,
     **_: Any,
 ) -> dict[str, Dataset]:
-    """The splits of a task: `test`, and `train` for the worked examples, which lm_eval draws and formats itself.
+    """Return the splits of a task: `test`, and `train` for the worked examples, which lm_eval draws and formats itself.
 
-    lm_eval passes a task's whole metadata and the model's arguments; what is not ours is left aside.
+    lm_eval passes a task's whole metadata and the model's arguments; unknown ones are ignored.
     """
     from datasets import Dataset
 
@@ -75,8 +75,8 @@ def load(
         for row in (*documents["test"], *documents["train"]):
             row["wording"] = prompt
         for row in documents["test"]:
-            row["prompt"] = countdown_prompt(row)  # what is really asked, for the log of samples
-    elif bench.pool is not None and bench.fewshot:  # a pool that is only lent need not be at hand
+            row["prompt"] = countdown_prompt(row)  # the real prompt, for the log of samples
+    elif bench.pool is not None and bench.fewshot:  # an optional pool may be missing
         documents["train"] = [_document(problem, bench) for problem in bench.pool]
     if protocol is not None:
         for row in documents["test"]:
@@ -85,7 +85,9 @@ def load(
 
 
 def _train_puzzles(bench: Benchmark) -> list[dict[str, Any]]:
-    """Puzzles for worked examples: the published train split if it is there, else some from a seed, none of them asked."""
+    """Return puzzles for worked examples: the published train split if available, else generated ones, excluding the
+    test.
+    """
     with contextlib.suppress(DataError):
         if rows := [{"nums": row["nums"], "target": row["target"]} for row in bench.pool_rows()]:
             return rows
@@ -94,7 +96,7 @@ def _train_puzzles(bench: Benchmark) -> list[dict[str, Any]]:
 
 
 def countdown_prompt(doc: Mapping[str, Any]) -> str:
-    """The published task's words, to the letter: line breaks included, they are what a base model goes on from."""
+    """Return the published task's prompt verbatim, including line breaks, which a base model continues."""
     numbers, target = ", ".join(map(str, doc["nums"])), doc["target"]
     if doc.get("wording") == "conversation":
         return CONVERSATION.format(numbers=numbers, target=target)
@@ -105,27 +107,27 @@ def countdown_prompt(doc: Mapping[str, Any]) -> str:
 
 
 def _document(problem: Problem, bench: Benchmark) -> dict[str, Any]:
-    """A problem with the prompt that `markscheme run` would send, and what stands behind it in a worked example."""
+    """Return a problem with the prompt that `markscheme run` would send, and its answer as a worked example."""
     prompt = build_prompt(bench.template(None), problem, [], None)
     worked = f"{problem.solution}\n\nANSWER: {problem.gold}" if problem.solution else ""
     return {**record(problem, bench.name, bench.protocol), "prompt": prompt.messages[-1].content, "worked": worked}
 
 
 def worked_equation(doc: Mapping[str, Any]) -> str:
-    """What stands behind a puzzle in a worked example: solved when it is shown, since a train split has half a million."""
+    """Return the solution of a puzzle in a worked example, solved on demand because a train split has half a million."""
     solution = solve(doc["nums"], doc["target"])
     return "" if solution is None else f" {solution.expression} = {doc['target']}"
 
 
 def process_results(doc: Mapping[str, Any], results: Sequence[Any]) -> dict[str, float]:
-    """`score` of one document: 1.0 or 0.0, or the share of its responses that earn the mark where a task repeats."""
+    """Return `score` for a document: 1.0 or 0.0, or the share of correct responses if the task repeats."""
     return _mean([float(mark(text, gold=doc["gold"], protocol=doc["protocol"]).correct) for text in _texts(results)])
 
 
 def countdown_results(doc: Mapping[str, Any], results: Sequence[Any]) -> dict[str, float]:
-    """The same for `countdown`, from the fields of its data set, and under the published task's name too.
+    """Return the same for `countdown`, from its data set's fields, and also under the published task's name.
 
-    `beside` is what the other of the two rules says, `differing` the share of responses of which it says something else.
+    `beside` is the verdict of the other rule, `differing` the share of responses on which the two disagree.
     """
     texts = _texts(results)
     wide, tags = (
@@ -138,19 +140,19 @@ def countdown_results(doc: Mapping[str, Any], results: Sequence[Any]) -> dict[st
 
 
 def _in_tags(text: str) -> str:
-    """What the published code evaluates: the last `<answer>…</answer>` of one line, in plain arithmetic."""
+    """Score like the published code: the last `<answer>…</answer>` on one line, in plain arithmetic."""
     inside = text.rpartition("</answer>")[0].rpartition("<answer>")[2] if "</answer>" in text else ""
     return f"<answer>{inside}</answer>" if re.fullmatch(r"[\d+\-*/(). \t]+", inside) else ""
 
 
 def compute_score(response: str, nums: Sequence[int], target: int) -> float:
-    """Countdown: 1.0 for an equation that uses every number exactly once and hits the target, else 0.0."""
+    """Return 1.0 for a Countdown equation that uses every number exactly once and equals the target, else 0.0."""
     gold = CountdownGold(nums=tuple(nums), target=target)
     return float(mark(response, gold=gold, protocol="countdown").correct)
 
 
 def link_tasks() -> Path:
-    """Copy the task files among lm_eval's own, so that it finds them without being told; returns the folder."""
+    """Copy the task files into lm_eval's own folder, so that it finds them without a flag, and return the folder."""
     folder = Path(needed("lm_eval.tasks", "lm-eval").__file__).parent / "markscheme"
     try:
         shutil.copytree(TASKS, folder, dirs_exist_ok=True)

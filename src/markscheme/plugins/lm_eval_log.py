@@ -1,8 +1,7 @@
-"""Reading what lm-evaluation-harness writes with `--log_samples`: `samples_<task>_<time>.jsonl`, one line a document.
+"""Read the `samples_<task>_<time>.jsonl` that lm-evaluation-harness writes with `--log_samples`, one line per document.
 
-Needs nothing of lm_eval itself. A document that went through several filters stands there once for each; the responses
-are the same, so the first line counts. lm_eval keeps no finish reason, so a cut-off response cannot be told from a
-whole one.
+lm_eval itself is not needed. A document with several filters has one line for each; the responses are the same, so the
+first line counts. lm_eval keeps no finish reason, so a truncated response cannot be told from a complete one.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ _NAME = re.compile(r"samples_(?P<task>.+)_(?P<time>\d{4}-\d\d-\d\dT[\d.-]+)\.jso
 
 
 def open_samples(path: Path) -> Log:
-    """The samples file, with what the results file beside it says about the model."""
+    """Read the samples file, with the model's details from the results file next to it."""
     named = _NAME.fullmatch(path.name)
     task, results = path.stem, {}
     if named is not None:
@@ -53,7 +52,7 @@ def _entries(path: Path) -> Iterator[Entry]:
             try:
                 asked, (responses, *_) = str(row["doc_id"]), row["resps"]
                 doc = row["doc"]
-                # Some tasks write `Problem` and `Answer`; what a task makes of its answer field is the target.
+                # Some tasks write `Problem` and `Answer`; the target is the task's processed answer.
                 fields = {"answer": row["target"], **{name.lower(): value for name, value in doc.items()}, **doc}
                 texts = [responses] if isinstance(responses, str) else list(responses)
             except (KeyError, TypeError, ValueError):
@@ -71,7 +70,7 @@ def _entries(path: Path) -> Iterator[Entry]:
 
 
 def _messages(arguments: Any) -> tuple[Message, ...]:
-    """What was sent: chat messages as JSON where a chat template was applied by the server, else one text."""
+    """Return the prompt: chat messages as JSON if the server applied a chat template, else one text."""
     try:
         text = arguments["gen_args_0"]["arg_0"]
         text = text[0] if isinstance(text, list) else text

@@ -1,8 +1,8 @@
 """`--model markscheme` for lm-evaluation-harness: its own Hugging Face model, generating with the engine of `hf/`.
 
-Other people's tasks then run on the loop in which rows leave and enter at every step. Everything else is lm_eval's: the
-arguments of its `hf` (`pretrained=`, `dtype=`, `peft=` …) and log-likelihoods. `--batch_size` is not used: slots are found
-by memory. Sampling that is not asked for is off; a sample's seed is its place among the requests.
+It brings continuous batching to any lm_eval task. Everything else is lm_eval's: the arguments of its `hf`
+(`pretrained=`, `dtype=`, `peft=` …) and log-likelihoods. `--batch_size` is ignored: slots depend on memory. Sampling is
+off unless requested; a sample's seed is its index among the requests.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from markscheme.types import Sampling
 
 
 class _Collected:
-    """Takes completions in the place of a request."""
+    """Receive completions in place of a request."""
 
     def __init__(self, progress: Any) -> None:
         self.future: Future[None] = Future()
@@ -43,10 +43,10 @@ class _Collected:
 
 @register_model("markscheme")
 class MarkschemeLM(HFLM):  # type: ignore[misc, unused-ignore]
-    """lm_eval's `hf`, with `generate_until` by our engine where the model allows it."""
+    """lm_eval's `hf`, with `generate_until` by our engine for models that allow it."""
 
     def generate_until(self, requests: Sequence[Any], disable_tqdm: bool = False) -> list[str]:
-        """The text of each request, in their order."""
+        """Return the text of each request in order."""
         own = self.model.config._attn_implementation
         forward, why = adopt(self.model)
         if forward is None or isinstance(getattr(self, "think_end_token", None), int):
@@ -92,7 +92,7 @@ class MarkschemeLM(HFLM):  # type: ignore[misc, unused-ignore]
         return normal
 
     def _row(self, context: str, options: dict[str, Any], place: int) -> Row:
-        """A request as a row; too long a context loses its beginning, as in lm_eval."""
+        """Convert a request to a row; a context that is too long is truncated on the left, as in lm_eval."""
         known = self._options(options)
         room = known["max_gen_toks"]
         tokens = self.tok_encode(context)[-(self.max_length - room) :]

@@ -1,6 +1,6 @@
-"""A log of another tool becomes a run: its questions, prompts and responses as facts, marked by us.
+"""Convert another tool's log to a run: its questions, prompts and responses, marked by us.
 
-The folder appears whole or not at all. What the other tool thought of a response is not taken over.
+The folder is created completely or not at all. The other tool's own scores are not imported.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ from markscheme.types import Problem, Prompt, Question, Response
 
 @dataclass(frozen=True)
 class Entry:
-    """One response of a log. `asked` is the tool's own id of the question, `fields` what it knows about the question."""
+    """A response of a log. `asked` is the tool's own id of the question, `fields` the question's other fields."""
 
     asked: str
     fields: dict[str, Any]
@@ -49,10 +49,10 @@ class Entry:
 
 @dataclass
 class Log:
-    """A log that was opened: what it says of itself, and its responses in a stream."""
+    """An open log: its metadata, and its responses as a stream."""
 
     tool: str
-    name: str  # of what was asked
+    name: str  # of the questions
     model: str
     entries: Iterator[Entry]
     started: str = ""
@@ -61,7 +61,7 @@ class Log:
 
 
 def open_log(path: Path) -> Log:
-    """Told by its shape; of the rest `.jsonl` is what lm_eval logs its samples as, and everything else is for Inspect to read."""
+    """Open a log by its format; any other `.jsonl` is read as lm_eval's samples, and everything else by Inspect."""
     if not path.exists():
         raise UsageError(f"there is no log {path}")
     from markscheme.plugins.other_logs import open_other
@@ -82,8 +82,8 @@ def open_log(path: Path) -> Log:
 def import_log(path: Path, out: Path, *, benchmark: str | None = None, protocol: str | None = None) -> Run:
     """Make a run folder from a log and mark it.
 
-    The questions of our own tasks are known; those of other tasks are looked up in `benchmark` by their text, or, without
-    one, taken from the log as they stand there.
+    Questions of our own tasks are recognized; those of other tasks are looked up in `benchmark` by their text, or
+    without one taken from the log as they are.
     """
     if out.exists():
         raise JournalError(f"{out} exists already; choose another --out")
@@ -128,7 +128,7 @@ def import_log(path: Path, out: Path, *, benchmark: str | None = None, protocol:
 
 
 class _Questions:
-    """Which problem each entry answers."""
+    """Match each entry with its problem."""
 
     def __init__(self, benchmark: str | None, log: Path) -> None:
         self._log = log
@@ -140,13 +140,13 @@ class _Questions:
         self._keys: Counter[str] = Counter()
 
     def problem(self, entry: Entry) -> Problem:
-        """The problem of an entry; the same for every sample of it."""
+        """Return the problem of an entry, the same for all samples of a question."""
         if entry.asked not in self._asked:
             self._asked[entry.asked] = Question(problem=self._find(entry), prompt=entry.prompt)
         return self._asked[entry.asked].problem
 
     def asked(self) -> list[Question]:
-        """Every question of the log, in its order."""
+        """Return every question of the log in order."""
         return list(self._asked.values())
 
     def _find(self, entry: Entry) -> Problem:
@@ -165,23 +165,23 @@ class _Questions:
                 )
             problem = known
         self._keys[problem.key] += 1
-        if self._keys[problem.key] > 1:  # the log really asks the same thing twice
+        if self._keys[problem.key] > 1:  # the log really asks the same question twice
             problem = msgspec.structs.replace(problem, key=f"{problem.key}-{self._keys[problem.key]}")
         return problem
 
     def _inside(self, prompt: str) -> Problem | None:
-        """Where a log holds the prompt only: the longest statement that stands in it."""
+        """Return the longest statement contained in the prompt, for a log that holds only prompts."""
         held = [statement for statement in self._known or () if statement in prompt]
         return (self._known or {})[max(held, key=len)] if held else None
 
     @cached_property
     def _make(self) -> Callable[[int, dict[str, Any]], Problem]:
-        """Settled over the whole log, each question once: no single row can say how an answer names its choice."""
+        """Build the problems from the whole log, because a single row cannot show how an answer names its choice."""
         return own_problems([*{entry.asked: entry.fields for entry in open_log(self._log).entries}.values()])
 
     def _foreign(self, entry: Entry) -> Problem:
-        """The problem of another's task, as its log has it."""
-        if self._known is not None:  # the benchmark has the gold
+        """Return the problem of another tool's task as found in its log."""
+        if self._known is not None:  # the gold comes from the benchmark
             asked = str(entry.fields.get("question") or entry.fields.get("problem") or "")
             if asked:
                 return Problem(id=entry.asked, statement=asked, gold="")
@@ -196,7 +196,7 @@ class _Questions:
 
 @contextmanager
 def _whole_folder(out: Path) -> Iterator[Path]:
-    """A folder to fill, which gets its name only when it is done."""
+    """Yield a temporary folder that gets its final name only when complete."""
     try:
         out.parent.mkdir(parents=True, exist_ok=True)
         folder = Path(tempfile.mkdtemp(prefix=f".{out.name}.", dir=out.parent))

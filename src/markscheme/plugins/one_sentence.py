@@ -1,4 +1,4 @@
-"""One sentence instead of a traceback, where another program or a script of the user's calls us and catches nothing."""
+"""Print one sentence instead of a traceback if another program or a user's script calls us and catches nothing."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from markscheme.errors import MarkschemeError
 
 
 def speak_plainly() -> None:
-    """Print an expected failure that nobody caught as its sentence; anything else is shown as before."""
+    """Print an uncaught expected failure as a sentence; show anything else as before."""
     before = sys.excepthook
 
     def hook(kind: type[BaseException], failure: BaseException, trace: TracebackType | None) -> None:

@@ -1,6 +1,7 @@
-"""Stored responses of lighteval, OpenCompass, EvalScope, verifiers and MathArena, read from their files alone.
+"""Read stored responses of lighteval, OpenCompass, EvalScope, verifiers and MathArena from their files alone.
 
-Each is told by its shape, not by where it lies. Where a tool keeps no gold or only the prompt, `-b` names the benchmark.
+Files are recognized by their format, not their location. If a tool stores no gold, or only the prompt, `-b` names the
+benchmark.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ LARGEST = 1 << 30  # bytes of one file
 
 
 def open_other(path: Path) -> Log | None:
-    """A log of one of these tools; None where the file is of none of them."""
+    """Open a log of one of these tools; None for any other file."""
     if path.is_dir() or path.name.endswith(".json.zst"):
         return _math_arena(path)
     if path.suffix == ".parquet":
@@ -51,7 +52,7 @@ def _log(tool: str, path: Path, model: str, entries: Callable[[], Iterator[Entry
 
 
 def _told(tool: str, path: Path, entries: Callable[[], Iterator[Entry]]) -> Iterator[Entry]:
-    """The entries; a field that is not where it should be is one sentence."""
+    """Yield the entries; an unexpected field is reported in one sentence."""
     try:
         yield from entries()
     except (KeyError, TypeError, ValueError, IndexError, AttributeError) as problem:
@@ -70,14 +71,14 @@ def _decode(file: Path) -> Any:
 
 
 def _text(content: Any) -> str:
-    """The text of a message, which may come in parts."""
+    """Return the text of a message, which may have several parts."""
     if isinstance(content, list):
         return "".join(str(part.get("text") or "") for part in content if isinstance(part, dict))
     return "" if content is None else str(content)
 
 
 def _messages(given: Any) -> tuple[Message, ...]:
-    """Chat messages as we keep them; a plain prompt is one of the user."""
+    """Return chat messages as ours; a plain prompt becomes a user message."""
     if isinstance(given, str):
         return (Message("user", given),)
     kept = [(each.get("role"), _text(each.get("content"))) for each in given]
@@ -92,7 +93,7 @@ def _entry(
 
 
 def _lighteval(path: Path) -> Log:
-    """`details_<task>_<time>.parquet`: a document, what the model said, and its metrics."""
+    """Read `details_<task>_<time>.parquet`: a document, the model's response, and its metrics."""
 
     def entries() -> Iterator[Entry]:
         for number, row in enumerate(read_rows(path)):
@@ -115,7 +116,7 @@ def _lighteval(path: Path) -> Log:
 
 
 def _open_compass(path: Path, whole: dict[str, Any]) -> Log:
-    """`predictions/<model>/<dataset>.json`: by index the prompt, the prediction and, in some, the gold."""
+    """Read `predictions/<model>/<dataset>.json`: the prompt, the prediction and sometimes the gold, by index."""
 
     def entries() -> Iterator[Entry]:
         roles = {"HUMAN": "user", "BOT": "assistant", "SYSTEM": "system"}
@@ -127,7 +128,7 @@ def _open_compass(path: Path, whole: dict[str, Any]) -> Log:
             for sample, text in enumerate(texts if isinstance(texts, list) else [texts]):
                 gold = row.get("gold")
                 gold = gold[0] if isinstance(gold, list) and gold else gold
-                gold = None if isinstance(gold, dict) else gold  # facts about the question, not its answer
+                gold = None if isinstance(gold, dict) else gold  # fields of the question, not its answer
                 yield _entry(
                     index, sample, prompt[-1].content, gold, prompt, text, completion_tokens=row.get("res_length")
                 )
@@ -136,7 +137,9 @@ def _open_compass(path: Path, whole: dict[str, Any]) -> Log:
 
 
 def _eval_scope(path: Path) -> Log:
-    """`reviews/<model>/<dataset>_<subset>.jsonl`: the target with the conversation, or with prompt and answer as texts."""
+    """Read `reviews/<model>/<dataset>_<subset>.jsonl`: the target with the conversation, or with prompt and answer as
+    text.
+    """
 
     def entries() -> Iterator[Entry]:
         samples: Counter[str] = Counter()
@@ -159,7 +162,9 @@ def _eval_scope(path: Path) -> Log:
 
 
 def _verifiers(path: Path) -> Log:
-    """`results.jsonl` of an evaluation: prompt, completion and answer of each rollout; `metadata.json` names the model."""
+    """Read `results.jsonl` of an evaluation: prompt, completion and answer of each rollout; the model is in
+    `metadata.json`.
+    """
     beside = path.with_name("metadata.json")
     about = _decode(beside) if beside.is_file() else {}
 
@@ -196,7 +201,9 @@ def _verifiers(path: Path) -> Log:
 
 
 def _math_arena(path: Path) -> Log | None:
-    """`outputs/<competition>/<model>/`: a JSON file for each problem, also packed, with the conversations of all runs."""
+    """Read `outputs/<competition>/<model>/`: a JSON file per problem, or an archive, with the conversations of all
+    runs.
+    """
     files = (
         sorted(each for pattern in ("*.json", "*.json.zst") for each in path.glob(pattern)) if path.is_dir() else [path]
     )

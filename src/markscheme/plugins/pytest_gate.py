@@ -1,4 +1,4 @@
-"""A pytest plug-in: the fixture `markscheme_gate`, which fails a test where a policy's limits are broken or left open."""
+"""A pytest plug-in: the fixture `markscheme_gate` fails a test if a policy's limits are broken or inconclusive."""
 
 from __future__ import annotations
 
@@ -13,7 +13,9 @@ if TYPE_CHECKING:
 
 @pytest.fixture
 def markscheme_gate() -> Callable[..., Gate]:
-    """`markscheme_gate("gate.toml", "runs/head", against="runs/base")`; `open="pass"` lets inconclusive limits through."""
+    """Check a policy: `markscheme_gate("gate.toml", "runs/head", against="runs/base")`; `open="pass"` lets inconclusive
+    limits pass.
+    """
 
     def check(policy: Any, *runs: Any, against: Any = (), aa: Any = (), open: str = "fail") -> Gate:
         from markscheme.reporting.gate import gate_from, gate_markdown

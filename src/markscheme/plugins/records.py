@@ -1,4 +1,4 @@
-"""A problem as plain fields inside another tool's document or sample, and back: so that its log can become a run."""
+"""Convert a problem to plain fields in another tool's document or sample, and back, so that its log can become a run."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from markscheme.types import CountdownGold, Gold, Problem
 
 
 def record(problem: Problem, benchmark: str, protocol: str) -> dict[str, Any]:
-    """The fields; Countdown has its numbers and target too, under the names of its data set."""
+    """Return the fields; a Countdown puzzle also has its numbers and target, under the names of its data set."""
     gold = problem.gold
     puzzle = {"nums": list(gold.nums), "target": gold.target} if isinstance(gold, CountdownGold) else {}
     return {
@@ -26,12 +26,12 @@ def record(problem: Problem, benchmark: str, protocol: str) -> dict[str, Any]:
 
 
 def is_record(fields: Mapping[str, Any]) -> bool:
-    """Whether `record` made these fields."""
+    """True if `record` made these fields."""
     return {"benchmark", "id", "key", "statement", "gold", "protocol"} <= fields.keys()
 
 
 def problem_of(fields: Mapping[str, Any]) -> Problem:
-    """The problem that `record` described."""
+    """Return the problem that `record` described."""
     countdown = fields["protocol"] == "countdown"
     return Problem(
         id=fields["id"],
@@ -43,5 +43,5 @@ def problem_of(fields: Mapping[str, Any]) -> Problem:
 
 
 def gold_text(gold: Gold) -> str:
-    """A gold as text; a puzzle as JSON, which `mark` reads again."""
+    """Return a gold as text; a puzzle as JSON, which `mark` can parse."""
     return gold if isinstance(gold, str) else msgspec.json.encode(gold).decode()

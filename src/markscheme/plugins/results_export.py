@@ -1,4 +1,4 @@
-"""A run's figures in the files that others collect: Every Eval Ever's schema 0.3, and lm-evaluation-harness' results."""
+"""Export a run's figures in shared formats: Every Eval Ever's schema 0.3, and lm-evaluation-harness' results."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ from markscheme.runs.folder import Run, write_atomically
 from markscheme.tracking import identity
 
 SCHEMA = "0.3.0"
-HERE = {"hf", "nano", "nanochat", "solver", *STARTED}  # backends whose models run on the user's own machines
+HERE = {"hf", "nano", "nanochat", "solver", *STARTED}  # backends with models on the user's own machines
 
 
 def export_results(run: Run, place: Path, to: str) -> Path:
-    """Write the file: to `place` if that ends in `.json`, else into that folder under a name of its own."""
+    """Write the file to `place` if that ends in `.json`, else to a new file in that folder."""
     made, name = FORMATS[to](run, summarize(run))
     file = place if place.suffix == ".json" else place / name
     try:
@@ -76,7 +76,7 @@ def _every_eval_ever(run: Run, summary: Summary) -> tuple[dict[str, Any], str]:
 
 
 def _results(run: Run, summary: Summary) -> list[dict[str, Any]]:
-    """A result for each figure."""
+    """Return a result for each figure."""
     manifest = run.manifest
     sampling = {key: value for key, value in manifest.sampling.items() if key in GENERATION and value is not None}
     details = {

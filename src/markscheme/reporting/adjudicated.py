@@ -39,7 +39,7 @@ DRAWN = 0.9
 def adjudicated(snapshot: Snapshot, protocol: str) -> Adjudicated | None:
     """Return the judged marks of a run under any protocol, or None without labels.
 
-    Labels are a random sample within each stratum of the draw, whatever protocol marks the responses.
+    Labels are a random sample within each stratum of the draw, under any protocol.
     """
     order, labels = read_order(snapshot.folder), read_labels(snapshot)
     if not order or not labels:

@@ -24,7 +24,7 @@ class Estimate(msgspec.Struct, frozen=True, omit_defaults=True):
     # Over all problems, if every missing response is wrong; and if every one is right.
     if_wrong: float | None = None
     if_right: float | None = None
-    lowest: float | None = None  # bounds that hold whatever the missing responses are
+    lowest: float | None = None  # bounds that hold for any content of the missing responses
     highest: float | None = None
     drawn_error: float = 0.0  # Monte Carlo standard error of the value; 0 if it is exact
 

@@ -192,7 +192,7 @@ def _until_note(until: Until) -> str:
 
 
 def variance_rows(variance: VarianceTable) -> list[dict[str, str]]:
-    """Return the sources of uncertainty in points: interval half-widths, and the standard errors behind them."""
+    """Return the sources of uncertainty in points: interval half-widths, and their standard errors."""
     columns = ("now", f"{MORE} more samples per problem", "unlimited samples")
     similar = (variance.half_width, variance.half_width_more, variance.half_width_endless)
     exact = (variance.these_half_width, variance.these_half_width_more, 0.0)

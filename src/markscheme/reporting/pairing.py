@@ -1,4 +1,4 @@
-"""Pairing of different problems by the template or original that they were made from."""
+"""Pair different problems by the template or original that they were made from."""
 
 from __future__ import annotations
 

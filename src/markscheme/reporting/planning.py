@@ -101,7 +101,7 @@ def plan_range(planned: Plan) -> list[str]:
 
 
 def plan_rows(planned: Plan) -> list[dict[str, str]]:
-    """Return what each number of samples buys, for people."""
+    """Return what each number of samples can show, as text."""
     return [
         {
             "samples": str(row.samples),
@@ -122,7 +122,7 @@ def _points(share: float, most: float) -> str:
 
 
 def design_rows(made: Designs) -> list[dict[str, str]]:
-    """Return the ways to reach a half-width, for people."""
+    """Return the designs that reach a half-width, as text."""
     return [
         {
             "samples per problem": str(each.samples),

@@ -138,7 +138,7 @@ def accuracy_against_tokens(
 
 
 def verdicts_over_time(verdicts: Sequence[Verdict], summary: Summary) -> Figure:
-    """The share of each verdict as responses arrived: a server that went bad at three in the morning shows here."""
+    """Plot the share of each verdict in the order of arrival, which shows when a server degraded."""
     import numpy as np
 
     figure, axes = _canvas([summary], 7.2, 3.8)
@@ -149,7 +149,7 @@ def verdicts_over_time(verdicts: Sequence[Verdict], summary: Summary) -> Figure:
     colours = [LOOKS[verdict].plot for verdict in present]
     axes.stackplot(x, shares, labels=list(map(str, present)), colors=colours)
     axes.set(xlabel="responses, in the order they arrived", ylabel="share (%)", xlim=(x[0], x[-1]), ylim=(0, 100))
-    # From the top, as the layers lie, so that colour is not the only way to tell.
+    # From the top, in the order of the layers, so that colour is not the only distinction.
     axes.legend(frameon=False, fontsize=8, loc="upper left", bbox_to_anchor=(1.01, 1), reverse=True)
     axes.set_title(_title(summary), loc="left", fontsize=10)
     return figure

@@ -116,7 +116,7 @@ def _distinct(names: list[str], folders: Sequence[str]) -> list[str]:
 
 
 def names_tell_models(runs: Sequence[Configured]) -> bool:
-    """True if every run names its model, and no name stands for two models."""
+    """True if every run names its model, and no two models share a name."""
     pairs = {(settings_of(run)["name"], run.model) for run in runs}
     return None not in {name for name, _ in pairs} and len({name for name, _ in pairs}) == len(pairs)
 

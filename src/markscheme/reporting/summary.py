@@ -44,8 +44,8 @@ class Corrected(msgspec.Struct, frozen=True, kw_only=True):
     # pass@k if the errors of a problem all come together, and if they are spread at random.
     pass_ranges: dict[str, tuple[float, float]] = {}
     judged: int
-    unsure: int  # responses on which people were unsure or divided: intervals hold whatever these are
-    skipped: int = 0  # responses that people skipped; intervals hold whatever these are
+    unsure: int  # responses on which people were unsure or divided: intervals hold either way
+    skipped: int = 0  # responses that people skipped; intervals hold either way
     picked: int = 0  # labels not given in the random order; they do not count
     people: int
     agreement: float | None = None  # share of pairs of people who agree on a response that both judged

@@ -80,7 +80,7 @@ SHOWN = [column for column in (*FIRST, *LAST) if column.shown]
 
 
 class Table(msgspec.Struct, frozen=True):
-    """What `report --format json` prints: every run, and the unweighted mean over benchmarks."""
+    """The output of `report --format json`: every run, and the unweighted mean over benchmarks."""
 
     runs: list[Summary]
     macro: dict[str, Estimate]
@@ -148,7 +148,7 @@ def named(summary: Summary, table: Table) -> dict[str, str]:
 
 
 def specs(table: Table) -> list[str]:
-    """Return which model each name stands for, if names replace the specs."""
+    """Return the model of each name, if names replace the specs."""
     if "name" not in table.differing or not names_tell_models(table.runs):
         return []
     return list(dict.fromkeys(f"{summary.settings['name']} is {summary.model}" for summary in table.runs))

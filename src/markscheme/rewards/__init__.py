@@ -1,8 +1,9 @@
 """The protocols as reward functions for reinforcement learning: the same marker in training as in evaluation.
 
 TRL: `reward` (the protocol from the data), `reward_for("gsm8k-numeric")`, or an attribute such as
-`rewards.gsm8k_numeric`. verl: `compute_score` and `compute_score_batch`. Anything else: `score`, `score_batch`, `outcomes`.
-No state, no signals, no main thread needed: safe in threads, asyncio, fork and spawn. Never raises on what it is given.
+`rewards.gsm8k_numeric`. verl: `compute_score` and `compute_score_batch`. Anything else: `score`, `score_batch`,
+`outcomes`. No state, no signals, no main thread needed: safe in threads, asyncio, fork and spawn. Never raises on bad
+input.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    """`rewards.gsm8k_numeric` is the TRL reward function of the protocol `gsm8k-numeric`."""
+    """Return the TRL reward function of a protocol: `rewards.gsm8k_numeric` for `gsm8k-numeric`."""
     protocol = name.replace("_", "-")
     if name.startswith("_") or protocol not in protocol_names():
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,7 +1,7 @@
-"""Attacks on a reward: texts that solve nothing, and what each earns beside the best constant answer.
+"""Attacks on a reward: texts that solve nothing, and what each earns compared with the best constant answer.
 
-An attack sees the statement and the commonest golds of the benchmark, never a problem's own gold. A reward that pays any of
-them more than the best constant can be farmed.
+An attack sees the statement and the commonest golds of the benchmark, never a problem's own gold. A reward that pays
+any of them more than the best constant can be exploited.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from markscheme.rewards.scoring import outcomes
 from markscheme.types import CountdownGold, Problem, Response
 
 _NUMBER = re.compile(r"-?\d[\d,]*(?:\.\d+)?")
-_CONSTANTS = 12  # that are tried, the commonest golds first
+_CONSTANTS = 12  # constants to try, the commonest golds first
 Scorer = Callable[[Sequence[str], Sequence[Problem]], list[float]]
 
 
@@ -38,7 +38,7 @@ class Attack(NamedTuple):
 
 
 class Earned(msgspec.Struct, frozen=True):
-    """What an attack earns under each rule, summed over the problems."""
+    """The earnings of an attack under each rule, summed over the problems."""
 
     family: str
     attack: str
@@ -47,7 +47,7 @@ class Earned(msgspec.Struct, frozen=True):
 
 
 class Attacked(msgspec.Struct, frozen=True):
-    """All attacks on one benchmark; the best constant is the bar."""
+    """The results of all attacks on a benchmark, with the best constant as the threshold."""
 
     benchmark: str
     problems: int
@@ -57,7 +57,7 @@ class Attacked(msgspec.Struct, frozen=True):
 
     @property
     def above(self) -> list[Earned]:
-        """The attacks that earn more than the best constant under the rule, best first."""
+        """Return the attacks that earn more than the best constant under the rule, best first."""
         bar = self.constants[self.rule]
         return sorted((row for row in self.rows if row.earned[self.rule] > bar), key=lambda row: -row.earned[self.rule])
 
@@ -87,7 +87,7 @@ def _many(golds: Sequence[str], joint: str, dress: str = "%s", most: int = 10) -
 
 
 def _fixed(text: str) -> Callable[[str, Sequence[str]], str]:
-    """A text with `{0}` and `{1}` for the two commonest golds."""
+    """Return an attack with a fixed text; `{0}` and `{1}` are the two commonest golds."""
     return lambda _, golds: text.replace("{0}", golds[0]).replace("{1}", golds[1])
 
 
@@ -145,7 +145,9 @@ def attack(
     beside: bool = True,
     attacks: Sequence[Attack] = ATTACKS,
 ) -> Attacked:
-    """Try every attack on a protocol, a reward function or `module:function`, `beside` with Math-Verify and the last number."""
+    """Try every attack on a protocol, a reward function or `module:function`; `beside` adds Math-Verify and the last
+    number.
+    """
     if not problems or any(isinstance(each.gold, CountdownGold) for each in problems):
         raise UsageError("attacks need problems with an answer; a Countdown puzzle accepts any solution")
     scorers = {_label(rule, strict): _scorer(rule, strict)}
@@ -173,7 +175,9 @@ def _label(rule: Any, strict: str | bool | None) -> str:
 
 
 def _scorer(rule: Any, strict: str | bool | None) -> Scorer:
-    """Score texts with a protocol, or with a function in the signature of TRL, verl or `(response, gold)`."""
+    """Return a function that scores texts, from a protocol or a function with the signature of TRL, verl or `(response,
+    gold)`.
+    """
     if isinstance(rule, str) and ":" not in rule:
         return partial(_rewarded, get_protocol(rule).name, strict)
     function = load_object(rule, "reward function").value if isinstance(rule, str) else rule

@@ -1,7 +1,7 @@
 """An environment for verifiers: `verifiers.load_environment("markscheme", benchmark="gsm8k")`.
 
-verifiers imports a module by the environment's name and calls its `load_environment`; `markscheme` itself has one, so that
-installing the package is all it takes.
+verifiers imports a module by the environment's name and calls its `load_environment`; `markscheme` itself has one, so
+no further installation is needed.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from markscheme.rewards.scoring import Outcome, outcomes, text_of, usable
 from markscheme.rewards.strict import level_of
 from markscheme.types import CountdownGold
 
-_KEPT = "markscheme"  # where a rollout's state keeps its outcome, so that it is judged once
+_KEPT = "markscheme"  # key of a rollout's state with its outcome, so that it is judged once
 
 
 def load_environment(
@@ -93,7 +93,7 @@ def _judged(completion: Any, answer: Any, info: Any, state: Any, marking: dict[s
 
 
 def _metric(name: str) -> Any:
-    """A metric of weight 0. verifiers calls the functions of a rubric in order, so the outcome is there."""
+    """Return a metric of weight 0. verifiers calls the functions of a rubric in order, so the outcome exists by then."""
 
     async def metric(state: Any) -> float:
         value = (state.get(_KEPT) or {}).get(name, 0.0)

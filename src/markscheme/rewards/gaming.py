@@ -1,7 +1,7 @@
-"""Watching a training run: per step, what the reward paid and what an honest protocol would have.
+"""Monitor a training run: per step, compare the paid reward with that of an honest protocol.
 
-An alarm is a claim, so it is tested: the share of rollouts that were paid and did not earn it must be above that of the first
-steps by more than chance, over all steps that were looked at.
+Alarms are tested: the share of rollouts that were paid without earning it must exceed that of the first steps by more
+than chance, over all steps that were examined.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ from markscheme.rewards.rollouts import Rollout
 from markscheme.rewards.scoring import Outcome, outcomes
 from markscheme.statistics.quantiles import normal, share_bounds
 
-PAID = 0.5  # a reward of at least this much says that the completion is right
+PAID = 0.5  # a reward of at least this much marks the completion as right
 LEVEL = 0.95
-_FIRST = 3  # steps at the start that later ones are held against
+_FIRST = 3  # initial steps that serve as the baseline
 _LEAST = 0.02  # no alarm for a smaller rise, however certain
-# A step is looked at for each of some nine signals; over 1,000 steps there is one false alarm in a thousand runs.
+# Each step tests about nine signals; over 1,000 steps, one run in a thousand has a false alarm.
 _BAR = normal(1 - 0.001 / 9_000)
 _EXAMPLES = 3
 # Compared by default, where the golds fit. Math-Verify takes a hundred times as long, so it must be asked for.
@@ -53,33 +53,33 @@ class Share(msgspec.Struct, frozen=True):
 
 
 class Step(msgspec.Struct, frozen=True, kw_only=True):
-    """What the rollouts of one step show."""
+    """The figures of the rollouts of one step."""
 
     step: int
     rollouts: int
-    reward: float  # mean of what was paid
-    honest: Share  # correct, and nothing that the strict level refuses
-    lenient: float  # correct for the protocol as it evaluates
-    overpaid: Share  # paid, though not honest
-    underpaid: Share  # honest, though not paid
-    refused: dict[str, float]  # share of all, by reason
+    reward: float  # mean reward paid
+    honest: Share  # correct, and not refused by the strict level
+    lenient: float  # correct for the protocol as in evaluation
+    overpaid: Share  # paid but not honest
+    underpaid: Share  # honest but not paid
+    refused: dict[str, float]  # share of all rollouts, by reason
     truncated: float
     no_answer: float
     length: float  # median characters
-    false_positives: Share | None = None  # of labelled rollouts: paid, of those that are wrong
-    false_negatives: Share | None = None  # not paid, of those that are right
-    protocols: dict[str, float] = {}  # share correct by each protocol that is compared, without the strict level
-    disagree: Share | None = None  # correct by one of them and not by another
+    false_positives: Share | None = None  # of labelled rollouts: paid, among the wrong ones
+    false_negatives: Share | None = None  # not paid, among the right ones
+    protocols: dict[str, float] = {}  # share correct under each compared protocol, without the strict level
+    disagree: Share | None = None  # correct under one of them but not under another
 
 
 class Alarm(msgspec.Struct, frozen=True):
-    """The first step of a curve that bent by more than chance."""
+    """The first step at which a curve rose by more than chance."""
 
     signal: str
     step: int
     before: float
     now: float
-    examples: tuple[str, ...]  # places of rollouts
+    examples: tuple[str, ...]  # indices of rollouts
     texts: tuple[str, ...]
 
 
@@ -95,7 +95,7 @@ class Watched(msgspec.Struct, frozen=True):
 
 
 class Monitor:
-    """Takes the rollouts of one step after the other. Each is judged once; only counts are kept, so memory stays flat."""
+    """Collects the rollouts of a run step by step. Each is judged once; only counts are kept, so memory stays constant."""
 
     def __init__(self, protocol: Any = None, strict: str = "tricks") -> None:
         self.protocol, self.strict = protocol, strict
@@ -103,7 +103,7 @@ class Monitor:
         self._hits: list[tuple[int, Counter[str]]] = []  # rollouts of each step, and how many show each signal
 
     def add(self, step: int, rows: Sequence[Rollout]) -> Step:
-        """Judge the rollouts of a step, return its figures, and note an alarm if a curve bends here."""
+        """Judge the rollouts of a step, return its figures, and record an alarm if a signal rose."""
         found = _judged(rows, self.protocol, self.strict)
         shown = [_signals(*pair) for pair in zip(rows, found, strict=True)]
         self._hits.append((len(rows), Counter(signal for each in shown for signal in each)))
@@ -116,7 +116,7 @@ class Monitor:
         return _figures(step, rows, found)
 
     def _rise(self, signal: str) -> tuple[float, float] | None:
-        """Hold the last step, and the last three, against the first."""
+        """Compare the last step, and the last three together, with the first steps."""
         if len(self._hits) <= _FIRST:
             return None
         before, of_before = _total(self._hits[:_FIRST], signal)
@@ -139,7 +139,7 @@ def watch(
     unread: Sequence[str] = (),
     beside: Sequence[Any] | None = None,
 ) -> Watched:
-    """Judge stored rollouts by step and look for the step at which the policy begins to game its reward."""
+    """Judge stored rollouts by step and find the step at which the policy begins to exploit its reward."""
     by_step: dict[int, list[Rollout]] = defaultdict(list)
     for each in rollouts:
         if each.gold is not None:
@@ -231,13 +231,15 @@ def _is_overpaid(row: Rollout, found: Outcome) -> bool:
 
 
 def _signals(row: Rollout, found: Outcome) -> list[str]:
-    """What of a rollout would be gaming, if it became frequent."""
+    """Return the signals of a rollout that would indicate gaming if they became frequent."""
     paid_for = [f"paid for: {found.refused}"] if found.refused in _TRICKS and _is_paid(row) else []
     return ["paid, not honest", *paid_for] if _is_overpaid(row, found) else paid_for
 
 
 def is_rise(before: int, of_before: int, now: int, of_now: int, bar: float) -> bool:
-    """True if a share rose by more than chance and enough to matter. Half a case is added to each side of a share near 0."""
+    """True if a share rose by more than chance and enough to matter. Half a case is added to each side of a share near
+    0.
+    """
     one, two = (before + 0.5) / (of_before + 1), (now + 0.5) / (of_now + 1)
     pooled = (before + now + 1) / (of_before + of_now + 2)
     error = math.sqrt(pooled * (1 - pooled) * (1 / of_before + 1 / of_now))
@@ -245,7 +247,7 @@ def is_rise(before: int, of_before: int, now: int, of_now: int, bar: float) -> b
 
 
 def plot(watched: Watched, file: str) -> None:
-    """Draw the curves by step: what was paid, what was honest, and what was paid without being so."""
+    """Draw the curves by step: paid, honest, and paid but not honest."""
     from markscheme.errors import needed
 
     matplotlib = needed("matplotlib", "plots")

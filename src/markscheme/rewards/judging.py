@@ -1,7 +1,7 @@
-"""A judge where the rules end: what the marker leaves open goes to a model, and nothing that it has decided.
+"""Let a judge model score only the completions that the marker leaves open.
 
-Questions are cached by content, asked side by side and counted against a budget. A judge that fails costs nothing: the
-completion stays unscored.
+Questions are cached by content, asked concurrently and counted against a budget. If a judge fails, the completion stays
+unscored.
 """
 
 from __future__ import annotations
@@ -24,17 +24,17 @@ from markscheme.types import Problem, Question, Response, Sampling, Verdict
 
 
 class Account(NamedTuple):
-    """What a judge was asked so far."""
+    """Counts of what a judge was asked so far."""
 
     seen: int  # completions that were rewarded
-    asked: int  # questions put to the judge
+    asked: int  # questions asked
     cached: int
     failed: int  # requests without a usable verdict
     unasked: int  # left open because the budget was used up
 
     @property
     def share(self) -> float:
-        """Share of completions that the marker left open."""
+        """Return the share of completions that the marker left open."""
         return (self.asked + self.cached + self.unasked) / self.seen if self.seen else 0.0
 
     @property
@@ -43,7 +43,7 @@ class Account(NamedTuple):
 
 
 class RewardJudge:
-    """Settles `unmarkable` completions. `model` is a spec such as `openai/gpt-4.1`, `file.py:name`, or a function."""
+    """A judge for `unmarkable` completions. `model` is a spec such as `openai/gpt-4.1`, `file.py:name`, or a function."""
 
     def __init__(
         self, model: Any, *, template: str = "strict", budget: int = 1_000, concurrency: int = 8, **options: Any
@@ -68,7 +68,7 @@ class RewardJudge:
         golds: Sequence[Any],
         statements: Sequence[str] | None = None,
     ) -> list[Outcome]:
-        """Return the outcomes with those that were open settled; a reward that was decided stays as it is."""
+        """Return the outcomes with the open ones settled; rewards that were already decided stay as they are."""
         settled = list(found)
         open_: dict[int, Question] = {}
         for at, outcome in enumerate(found):
@@ -136,7 +136,7 @@ class RewardJudge:
 
 
 def _run(work: Any) -> Any:
-    """Run a coroutine to its end, also where an event loop is running in this thread already."""
+    """Run a coroutine to completion, even if this thread already has a running event loop."""
     try:
         asyncio.get_running_loop()
     except RuntimeError:

@@ -1,7 +1,7 @@
-"""Stored rollouts of training runs, as one row each: verl's, TRL's, verifiers' and plain JSON lines.
+"""Read stored rollouts of training runs into rows: verl's, TRL's, verifiers' and plain JSON lines.
 
-A rollout is a prompt, a completion and the reward that was paid for it, with the training step. What the files hold is data
-of unknown origin: a line that is not a rollout is counted and left out.
+A rollout is a prompt, a completion and its reward, with the training step. The files are untrusted: a line that is not
+a rollout is counted and skipped.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import msgspec
 from markscheme.errors import DataError, first_line, needed
 from markscheme.rewards.scoring import statement_of, text_of
 
-# The names that a column has in each format; the first that is there counts.
+# The names of a column in each format; the first match is used.
 _COLUMNS = {
     "step": ("step", "global_step", "training_step", "global_steps"),
     "statement": ("question", "problem", "statement", "prompt", "input"),
@@ -32,7 +32,7 @@ _MOST_UNREAD = 20
 
 
 class Rollout(msgspec.Struct, frozen=True):
-    """One completion with the reward that it was paid."""
+    """A completion with the reward it was paid."""
 
     step: int
     statement: str
@@ -40,12 +40,12 @@ class Rollout(msgspec.Struct, frozen=True):
     gold: Any
     reward: float | None
     cut_off: bool = False
-    label: bool | None = None  # by a person or a judge
+    label: bool | None = None  # label by a person or a judge
     place: str = ""
 
 
 class Rollouts(msgspec.Struct, frozen=True):
-    """What a folder holds, in the order of steps, and what could not be read."""
+    """The rollouts of a folder in the order of steps, and the lines that could not be read."""
 
     rows: tuple[Rollout, ...]
     files: int
@@ -53,7 +53,7 @@ class Rollouts(msgspec.Struct, frozen=True):
 
 
 def read_rollouts(source: str | Path, golds: Mapping[str, Any] | None = None) -> Rollouts:
-    """Read a file or folder of `.jsonl`, `.json` or `.parquet`; `golds` by statement fill in where rows have none."""
+    """Read a file or folder of `.jsonl`, `.json` or `.parquet`; `golds` by statement fill in for rows without one."""
     path = Path(source)
     files = (
         [path] if path.is_file() else sorted(p for p in path.rglob("*") if p.suffix in (".jsonl", ".json", ".parquet"))
@@ -127,7 +127,7 @@ def _step(value: Any, file: str) -> int:
 
 
 def _paid(value: Any, row: Mapping[str, Any]) -> float | None:
-    """The reward; of TRL's table, where each function has a column of its own, their mean."""
+    """Return the reward; in TRL's table, with one column per function, their mean."""
     if isinstance(value, bool | int | float):
         return float(value)
     known = {name for names in _COLUMNS.values() for name in names} | {"advantage"}
@@ -163,5 +163,5 @@ def lines_to_label(rollouts: Sequence[Rollout], count: int, seed: int = 0) -> It
 
 
 def golds_of(problems: Sequence[Any]) -> dict[str, Any]:
-    """Golds by statement, for rollouts that were stored without them."""
+    """Return golds by statement, for rollouts stored without them."""
     return {problem.statement: problem.gold for problem in problems}

@@ -1,7 +1,7 @@
-"""Completions and golds in, rewards out: the one way of every trainer. Never raises on what it is given.
+"""Score completions against golds, for every trainer. Never raises on bad input.
 
-A call that cannot mean anything (no such column, lists of different lengths) is told once on standard error; its
-completions score 0 and their outcomes say why.
+A call that cannot be valid (a missing column, lists of different lengths) is reported once on standard error; its
+completions score 0 and their outcomes give the reason.
 """
 
 from __future__ import annotations
@@ -23,18 +23,18 @@ _NO_SCORE = (Verdict.ERROR, Verdict.UNMARKABLE)
 
 
 class Outcome(NamedTuple):
-    """A reward and what a trainer may log or shape beside it."""
+    """A reward with the details that a trainer may log or use for shaping."""
 
     score: float | None  # None: cannot be scored
     verdict: str
     answer: str = ""
     truncated: bool = False
-    form: bool = False  # an answer is given in the form that was asked for
+    form: bool = False  # an answer is given in the requested form
     refused: str = ""  # why a strict level refuses a correct response
     why: str = ""
 
     def extras(self) -> dict[str, Any]:
-        """Numbers and texts of fixed types, as trainers collect them in columns."""
+        """Return numbers and texts of fixed types, as trainers collect them in columns."""
         return {
             "verdict": self.verdict,
             "answer": self.answer,
@@ -48,21 +48,21 @@ class Outcome(NamedTuple):
 class Options(NamedTuple):
     """How completions are rewarded."""
 
-    format_score: float = 0.0  # of an answer that is not right
+    format_score: float = 0.0  # for a wrong answer
     strict: str | bool | None = None  # a level of `strict.LEVELS`
-    form: str | None = None  # one of `strict.FORMS`, where the prompt does not tell
+    form: str | None = None  # one of `strict.FORMS`, if the prompt does not name it
     think_end: str = THINK_END
 
 
 def score(completion: Any, gold: Any, protocol: Any = None, **options: Any) -> float | None:
-    """1.0 if right, `format_score` if an answer was given but is not right, else 0.0; `None` if it cannot be scored."""
+    """Return 1.0 if right, `format_score` for a wrong answer, else 0.0; `None` if it cannot be scored."""
     return outcomes([completion], [gold], protocol, workers=1, **options)[0].score
 
 
 def score_batch(
     completions: Sequence[Any], golds: Sequence[Any], protocol: Any = None, **options: Any
 ) -> list[float | None]:
-    """Score many at once. Answers that need computer algebra are worked on side by side, in the worker processes."""
+    """Score many completions at once. Computer algebra runs in parallel in the worker processes."""
     return [each.score for each in outcomes(completions, golds, protocol, **options)]
 
 
@@ -78,9 +78,9 @@ def outcomes(
 ) -> list[Outcome]:
     """Return an outcome for each completion, in order.
 
-    `protocol` is one for all or one for each, by name or as an object; without one it is `math`, or `countdown` for a puzzle.
-    A gold that is a list is right if any of its members is. `statements` let a strict level see what was asked, `finish` are
-    finish reasons (`length`: cut off).
+    `protocol` is one for all or one for each, by name or as an object; the default is `math`, or `countdown` for a
+    puzzle. If a gold is a list, any of its members is right. `statements` let a strict level see the question, `finish`
+    are finish reasons (`length` means truncated).
     """
     try:
         chosen = Options(**options)
@@ -127,10 +127,10 @@ def _worth(outcome: Outcome) -> float:
 
 
 def _alternatives(gold: Any) -> Sequence[Any]:
-    """The golds of a row: none, one, or those of a list. A list that is a puzzle's numbers does not come alone."""
+    """Return the golds of a row: none, one, or those of a list. A list of a puzzle's numbers is not one."""
     if gold is None:
         return ()
-    if hasattr(gold, "tolist") and hasattr(gold, "dtype"):  # numpy's, from a Parquet file
+    if hasattr(gold, "tolist") and hasattr(gold, "dtype"):  # a NumPy value from a Parquet file
         gold = gold.tolist()
     return [each for each in gold if each is not None] if isinstance(gold, list | tuple | set) else [gold]
 
@@ -162,7 +162,7 @@ def _outcome(job: Job, mark: Mark, options: Options, level: str | None) -> Outco
 
 
 def reward_of(mark: Mark, format_score: float = 0.0) -> float | None:
-    """The reward a mark is worth. A wrong or malformed answer is an answer: it earns the format score."""
+    """Return the reward of a mark. A wrong or malformed answer still earns the format score."""
     if mark.verdict in _NO_SCORE:
         return None
     if mark.correct:
@@ -174,7 +174,7 @@ _told: set[str] = set()
 
 
 def _tell(reason: str) -> None:
-    """Say a reason once in this process; a trainer would repeat it for every completion."""
+    """Report a reason once per process; a trainer would repeat it for every completion."""
     if reason not in _told and len(_told) < 100:
         _told.add(reason)
         print(f"markscheme: reward: {reason}", file=sys.stderr, flush=True)
@@ -186,7 +186,7 @@ def _wrong_call(reason: str) -> Outcome:
 
 
 def wrong_calls(count: int, reason: str) -> list[Outcome]:
-    """The outcomes of a call that cannot be scored."""
+    """Return the outcomes of a call that cannot be scored."""
     return [_wrong_call(reason) for _ in range(count)]
 
 
@@ -195,12 +195,12 @@ def default_protocol(gold: Any) -> str:
 
 
 def usable(protocol: Any) -> Protocol | None:
-    """The protocol, checked when a reward is made and not after the first rollout."""
+    """Return the protocol, checked when a reward is created, before the first rollout."""
     return None if protocol is None else get_protocol(protocol)
 
 
 def text_of(completion: Any) -> str:
-    """The text of a completion: a string, or the last message with text of a conversation."""
+    """Return the text of a completion: a string, or the last message with text of a conversation."""
     if isinstance(completion, str):
         return completion
     if isinstance(completion, Mapping):
@@ -213,7 +213,7 @@ def text_of(completion: Any) -> str:
 
 
 def statement_of(prompt: Any) -> str:
-    """What a prompt asks: a string, or the last user message of a conversation."""
+    """Return the question of a prompt: a string, or the last user message of a conversation."""
     if isinstance(prompt, Iterable) and not isinstance(prompt, str | Mapping):
         asked = [message for message in map(_as_mapping, prompt) if message and message.get("role") == "user"]
         return _content(asked[-1]) if asked else ""
@@ -221,7 +221,7 @@ def statement_of(prompt: Any) -> str:
 
 
 def _as_mapping(message: Any) -> Mapping[str, Any] | None:
-    if hasattr(message, "model_dump"):  # a pydantic message, as verifiers has them
+    if hasattr(message, "model_dump"):  # a pydantic message, as in verifiers
         message = message.model_dump()
     return message if isinstance(message, Mapping) else None
 

@@ -1,7 +1,8 @@
-"""Rewards over HTTP: one process that takes requests, judges them in batches and answers.
+"""Rewards over HTTP: a server that judges requests in batches.
 
-`POST /verify` is NeMo Gym's contract, `/reset`, `/step` and `/state` are OpenEnv's, `/score` takes many at once. The queue is
-bounded: a full one answers 503 with `Retry-After`, so that a trainer slows down instead of piling up requests.
+`POST /verify` is NeMo Gym's contract, `/reset`, `/step` and `/state` are OpenEnv's, `/score` takes many at once. The
+queue is bounded: when it is full, the answer is 503 with `Retry-After`, so that a trainer slows down instead of piling
+up requests.
 """
 
 from __future__ import annotations
@@ -23,13 +24,13 @@ from markscheme.types import CountdownGold, Problem
 
 LARGEST = 16 << 20  # bytes of a request
 MOST = 256  # completions judged at once
-MOST_EPISODES = 100_000  # of OpenEnv that are open; the oldest are forgotten
+MOST_EPISODES = 100_000  # open OpenEnv episodes; the oldest are dropped
 _GOLDS = ("gold", "expected_answer", "ground_truth", "answer", "label")
 _STATEMENTS = ("question", "problem", "statement", "prompt")
 
 
 class Asked(NamedTuple):
-    """One completion to judge."""
+    """A completion to judge."""
 
     text: str
     gold: Any
@@ -39,7 +40,9 @@ class Asked(NamedTuple):
 
 
 class RewardServer:
-    """Collects requests into batches. Judging runs in one thread, so that health and refusals are answered at once."""
+    """Collects requests into batches. Judging runs in one thread, so that health checks and refusals are answered at
+    once.
+    """
 
     def __init__(
         self,
@@ -70,7 +73,7 @@ class RewardServer:
         return app
 
     async def judge(self, asked: Sequence[Asked]) -> list[Outcome]:
-        """Return outcomes; raises 503 if the queue has no room for all of them."""
+        """Return outcomes; raise 503 if the queue has no room for all of them."""
         if self._queue.maxsize - self._queue.qsize() < len(asked):
             self.refused += len(asked)
             raise web.HTTPServiceUnavailable(headers={"Retry-After": "1"}, text="the queue is full; try again")
@@ -94,7 +97,7 @@ class RewardServer:
                 batch.append(self._queue.get_nowait())
             found = await loop.run_in_executor(self._thread, self._judged, [each for each, _ in batch])
             for (_, waiting), outcome in zip(batch, found, strict=True):
-                if not waiting.done():  # its client has gone
+                if not waiting.done():  # the client has disconnected
                     waiting.set_result(outcome)
             self.judged += len(batch)
 
@@ -134,7 +137,7 @@ class RewardServer:
         return _json({})
 
     async def _reset(self, request: web.Request) -> web.Response:
-        """Begin an episode of OpenEnv: one question, one answer."""
+        """Begin an OpenEnv episode: one question, one answer."""
         body = await _body(request)
         if not self._problems:
             raise web.HTTPConflict(text="this server has no problems to draw from; start it with -b BENCHMARK")
@@ -172,7 +175,7 @@ class RewardServer:
 
 
 def serve(host: str, port: int, **options: Any) -> int:
-    """Serve until stopped; says where once it listens."""
+    """Serve until stopped; print the address once listening."""
 
     async def run() -> None:
         runner = web.AppRunner(RewardServer(**options).app(), access_log=None)
@@ -209,7 +212,7 @@ async def _body(request: web.Request) -> dict[str, Any]:
 
 
 def _asked(body: Mapping[str, Any]) -> Asked:
-    """A request: the response as text, as messages, or as OpenAI's Responses object; the gold by its usual names."""
+    """Parse a request: the response as text, as messages, or as OpenAI's Responses object; the gold by its usual names."""
     about = body.get("verifier_metadata") if isinstance(body.get("verifier_metadata"), Mapping) else {}
     fields = {**about, **body}  # type: ignore[dict-item]
     gold = next((fields[name] for name in _GOLDS if fields.get(name) is not None), None)

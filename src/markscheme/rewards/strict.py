@@ -1,7 +1,8 @@
-r"""What a strict reward refuses of a correct response: tricks that an evaluation forgives and that training would farm.
+"""Reasons for a strict reward to refuse a correct response: tricks that an evaluation forgives and training would
+exploit.
 
-Each level refuses what the one before it does and more. Nothing here makes a wrong response right, and nothing looks at
-anything but its arguments.
+Each level refuses everything that the previous one does, and more. A strict level never makes a wrong response right,
+and depends on its arguments only.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from markscheme.marking.restating import asks_to_work_out, formulas, is_same_wri
 from markscheme.reporting.loops import loop_start
 from markscheme.types import Mark
 
-# Reasons in the order of the table in docs/rewards.md. A level refuses its own and those of the levels above it.
+# Reasons in the order of the table in docs/rewards.md. A level refuses its own and those of the earlier levels.
 LEVELS: Final = {
     "tricks": ("restated", "not worked out", "copied", "several answers", "doubted", "instructions"),
     "complete": ("cut off", "loop"),
@@ -55,8 +56,8 @@ _INSTRUCTIONS: Final = re.compile(
 _ANNOUNCES: Final = kinds.ANSWER | kinds.RESULT | kinds.HASHES | kinds.GOOD | kinds.OPTION | kinds.CHOOSE
 _REVISES: Final = kinds.BUT | kinds.RETRACT | kinds.NO | kinds.NOT | kinds.BAD | kinds.REMARK | kinds.IF
 _AROUND: Final = 60  # characters before an answer that a copy of the statement shares with it
-_REMARK: Final = 60  # characters after an answer in which it may be called wrong
-_MOST: Final = 16  # answers that are compared: of more, the last
+_REMARK: Final = 60  # characters after an answer that may call it wrong
+_MOST: Final = 16  # most answers compared, counted from the end
 
 
 def level_of(strict: str | bool | None) -> str | None:
@@ -87,7 +88,7 @@ def refusal(
 
 
 def in_form(sections: ResponseSections, form: str | None = None) -> bool:
-    """True if an answer is in the form that is asked for: `form`, what the prompt names, or else any of `FORMS`."""
+    """True if an answer has the requested form: `form`, named in the prompt, or else any of `FORMS`."""
     asked = [form] if form in FORMS else [name for name, sign in _ASKED.items() if sign in sections.statement]
     return any(FORMS[name].search(sections.text, sections.start, sections.end) for name in asked or FORMS)
 
@@ -111,7 +112,7 @@ def _trick(answer: str, sections: ResponseSections, gold: str, span: tuple[int, 
 
 
 def _is_unfinished(answer: str, gold: str) -> bool:
-    """True for `72 + 1` where the gold is one number: the arithmetic was the task."""
+    """True for `72 + 1` if the gold is a single number: the arithmetic was the task."""
     if not _NUMBER.fullmatch(gold.strip()):
         return False
     said = answer.rpartition("=")[2]
@@ -122,7 +123,9 @@ def _is_unfinished(answer: str, gold: str) -> bool:
 
 
 def _is_recombined(answer: str, statement: str) -> bool:
-    """True if an answer has the numbers and letters of a formula of the statement: turned round, in brackets, plus zero."""
+    """True if an answer rearranges the numbers and letters of a formula in the statement: reordered, bracketed, plus
+    zero.
+    """
     atoms = _atoms(answer)
     return len(atoms) > 1 and tuple(atoms) in _formula_atoms(statement)
 
@@ -137,7 +140,7 @@ def _atoms(formula: str) -> list[str]:
 
 
 def _is_copied(sections: ResponseSections, span: tuple[int, int]) -> bool:
-    """True if the answer and the words before it are the statement's own."""
+    """True if the answer and the words before it are copied from the statement."""
     before = " ".join(sections.text[max(sections.start, span[0] - _AROUND) : span[1]].split())
     return len(before) > _AROUND // 2 and before in " ".join(sections.statement.split())
 
@@ -145,7 +148,7 @@ def _is_copied(sections: ResponseSections, span: tuple[int, int]) -> bool:
 def _another_answer(
     sections: ResponseSections, answer: str, gold: str, kind: Kind, span: tuple[int, int] | None
 ) -> str:
-    """Return why the answer is not the only one that is given, or given without doubt."""
+    """Return why the answer is not the only one, or is given with doubt."""
     text, start, end = sections.text, sections.start, sections.end
     first, last = span or (end, end)
     lexed = lex(text, near_end(text, start, end), end)
@@ -190,7 +193,7 @@ def _says_no_more(lexed: Lexed, kind: Kind, first: int, last: int) -> bool:
 
 
 def _typeset(text: str, start: int, end: int) -> Iterator[str]:
-    """Yield what is in boxes, in tags and after hashes, and numbers in bold type that begin a line."""
+    """Yield the content of boxes, tags and hashes, and bold numbers at the start of a line."""
     for match in list(_BOX.finditer(text, start, end))[-_MOST:]:
         close = closing_brace(text, match.end(), min(end, match.end() + 500))
         if text[match.end() : close].strip(". \\"):

@@ -1,4 +1,6 @@
-"""Reward functions with the signature that TRL's trainers call: `reward(prompts, completions, completion_ids, **columns)`."""
+"""Reward functions with the signature that TRL's trainers call: `reward(prompts, completions, completion_ids,
+**columns)`.
+"""
 
 from __future__ import annotations
 
@@ -9,15 +11,15 @@ from markscheme.errors import UsageError
 from markscheme.rewards.scoring import Outcome, outcomes, statement_of, usable, wrong_calls
 from markscheme.rewards.strict import level_of
 
-# The data set columns in which the right answer is looked for, in this order; Countdown also has `nums`, `target`.
+# The data set columns searched for the right answer, in this order; Countdown also has `nums`, `target`.
 GOLD_COLUMNS = ("gold", "ground_truth", "answer", "solution")
 
 
 class Reward:
-    """A reward function; `reward_for` makes it. A class, so that it has a name and can be pickled."""
+    """A reward function, made by `reward_for`. It is a class, so that it has a name and can be pickled."""
 
     def __init__(self, protocol: Any, gold_column: str | None, name: str, judge: Any = None, **options: Any) -> None:
-        usable(protocol)  # a misspelt name is told now, not after the first rollout
+        usable(protocol)  # report a misspelt name now, not after the first rollout
         level_of(options.get("strict"))
         self.protocol, self.gold_column, self.judge, self.options = protocol, gold_column, judge, options
         self.__name__ = name
@@ -29,7 +31,7 @@ class Reward:
         completion_ids: Sequence[Any] | None = None,  # noqa: ARG002 - TRL's signature
         **kwargs: Any,
     ) -> list[float | None]:
-        """Return a reward for each completion, `None` where there is nothing to score against.
+        """Return a reward for each completion, `None` without a gold to score against.
 
         Verdicts, answers and shares go to TRL's completions table and metrics.
         """
@@ -38,7 +40,7 @@ class Reward:
         return [each.score for each in found]
 
     def outcomes(self, prompts: Sequence[Any] | None, completions: Sequence[Any], **columns: Any) -> list[Outcome]:
-        """Return the same with everything that is known of each completion."""
+        """Return the same with the details of each completion."""
         try:
             golds = _golds(columns, self.gold_column, len(completions))
         except (UsageError, TypeError, ValueError) as error:
@@ -63,9 +65,9 @@ def reward_for(
 ) -> Reward:
     """Return a TRL reward function for a protocol; without one, the data's column `protocol` names it for each row.
 
-    `gold_column` is the data set column with the right answer (default: the first of `GOLD_COLUMNS` there is).
-    `format_score` is the reward of an answer that is not right: TinyZero gives 0.1 for Countdown. `strict` refuses tricks
-    that an evaluation forgives: `"tricks"`, `"complete"`, `"form"`. `judge` settles what the marker leaves open.
+    `gold_column` is the data set column with the right answer (default: the first existing one of `GOLD_COLUMNS`).
+    `format_score` is the reward of a wrong answer: TinyZero gives 0.1 for Countdown. `strict` refuses tricks that an
+    evaluation forgives: `"tricks"`, `"complete"`, `"form"`. `judge` settles what the marker leaves open.
     """
     label = protocol if isinstance(protocol, str) else getattr(protocol, "__name__", None) or "reward"
     name = label.rpartition(":")[2].replace("-", "_").partition("@")[0]
@@ -75,14 +77,14 @@ def reward_for(
 def reward(
     prompts: Sequence[Any], completions: Sequence[Any], completion_ids: Sequence[Any] | None = None, **kwargs: Any
 ) -> list[float | None]:
-    """TRL's signature as it is; the data has the gold and may have a column `protocol`."""
+    """Score a batch with TRL's signature; the data has the gold and may have a column `protocol`."""
     return _REWARD(prompts, completions, completion_ids, **kwargs)
 
 
 def _log(
     name: str, found: Sequence[Outcome], log_extra: Callable[..., Any] | None, log_metric: Callable[..., Any] | None
 ) -> None:
-    """Columns beside each completion and shares over the batch, in the places that TRL gives a reward function."""
+    """Log columns for each completion and shares over the batch, through TRL's logging functions."""
     if not found:
         return
     columns = {key: [each.extras()[key] for each in found] for key in found[0].extras()}

@@ -1,4 +1,4 @@
-"""verl: its custom reward functions, and its validation metrics with estimators and intervals of ours."""
+"""verl's custom reward functions, and its validation metrics with our estimators and intervals."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 from markscheme.rewards.scoring import Outcome, default_protocol, outcomes, wrong_calls
 
-# Which protocol a verl `data_source` is judged by, when none is named; `aime…` is `aime`, anything else `math`.
+# The protocol of each verl `data_source`, used if none is named; `aime…` is `aime`, anything else `math`.
 DATA_SOURCES = {
     "openai/gsm8k": "gsm8k-numeric",
     "countdown": "countdown",
@@ -25,10 +25,11 @@ def compute_score(
     extra_info: Mapping[str, Any] | None = None,
     **kwargs: Any,
 ) -> Any:
-    """verl's custom reward function. Options come from `reward_kwargs`, `protocol` also from `extra_info`.
+    """Score a response, as verl's custom reward function. Options come from `reward_kwargs`, `protocol` also from
+    `extra_info`.
 
-    verl needs a number: what cannot be scored is 0.0. With `extras=True` it is a dict with `score`, `acc`, `pred` and more,
-    which verl logs and votes with.
+    verl needs a number: a response that cannot be scored gets 0.0. With `extras=True` the result is a dict with
+    `score`, `acc`, `pred` and more, which verl logs and votes with.
     """
     return compute_score_batch([data_source], [solution_str], [ground_truth], [extra_info], **kwargs)[0]
 
@@ -40,7 +41,7 @@ def compute_score_batch(
     extra_infos: Sequence[Mapping[str, Any] | None] | None = None,
     **kwargs: Any,
 ) -> list[Any]:
-    """verl's batch reward function (reward manager `batch`): one call for the whole batch, side by side."""
+    """Score a whole batch in parallel, as verl's batch reward function (reward manager `batch`)."""
     solutions = list(solution_strs)
     infos = [
         each if isinstance(each, Mapping) else {} for each in (extra_infos if extra_infos is not None else solutions)
@@ -78,8 +79,8 @@ def validation_metrics(
 ) -> dict[str, dict[str, dict[str, float]]]:
     """Return what verl's `process_validation_metrics` returns, with unbiased estimators and 95 % intervals.
 
-    `mean@n`, `best@k/mean` (pass@k) and, with `pred`, `maj@k/mean`, each with `/low` and `/high`, for k = 2, 4, 8 … n. The
-    interval is for problems like these: it resamples prompts, not samples.
+    `mean@n`, `best@k/mean` (pass@k) and, with `pred`, `maj@k/mean`, each with `/low` and `/high`, for k = 2, 4, 8 … n.
+    The interval resamples prompts, not samples, so it generalizes to similar problems.
     """
     correct = infos_dict.get("acc", infos_dict.get("score", ()))
     grouped: dict[str, dict[str, list[tuple[bool, str]]]] = defaultdict(lambda: defaultdict(list))
@@ -107,7 +108,7 @@ def _estimates(prompts: Mapping[str, Sequence[tuple[bool, str]]], votes: bool) -
 
 
 def _counts(prompts: Mapping[str, Sequence[tuple[bool, str]]]) -> Any:
-    """Counts and votes per prompt, as the statistics take them; equal answers are one class."""
+    """Return counts and votes per prompt, in the form used by the statistics; equal answers are one class."""
     import numpy as np
 
     from markscheme.marking.equality.comparing import canonical_key

@@ -1,4 +1,6 @@
-"""The audit of a training run while it goes on: a wrapper around a TRL reward function, and a callback that can stop it."""
+"""Audit a training run while it runs: a wrapper around a TRL reward function, and a callback that can stop the
+training.
+"""
 
 from __future__ import annotations
 
@@ -13,9 +15,10 @@ from markscheme.rewards.trl import gold_column
 
 
 class Watch:
-    """A reward function that rewards as `reward` does and tells trackers what an honest protocol would have paid.
+    """A reward function that returns the rewards of `reward` and logs what an honest protocol would have paid.
 
-    Its metrics go where TRL's own go (`report_to`): `gaming/honest`, `gaming/overpaid`, `gaming/truncated`, `gaming/alarm`.
+    Its metrics go to TRL's trackers (`report_to`): `gaming/honest`, `gaming/overpaid`, `gaming/truncated`,
+    `gaming/alarm`.
     """
 
     def __init__(self, reward: Callable[..., Any], protocol: Any = None, strict: str = "tricks") -> None:
@@ -48,7 +51,7 @@ class Watch:
 
     @property
     def alarm(self) -> Alarm | None:
-        """The first alarm, if there was one."""
+        """Return the first alarm, if any."""
         return self._monitor.alarms[0] if self._monitor.alarms else None
 
     def _tell(self, latest: Step, log_metric: Callable[[str, float], Any] | None) -> None:
@@ -65,7 +68,7 @@ class Watch:
                 log_metric(f"gaming/{name}", value)
 
     def callback(self, stop: bool = False) -> Any:
-        """Return a callback for a trainer that writes the alarm into its log, and with `stop` ends the training."""
+        """Return a callback for a trainer that logs the alarm and, with `stop`, ends the training."""
         from transformers import TrainerCallback
 
         watched = self

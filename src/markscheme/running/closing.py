@@ -27,7 +27,7 @@ def forget_stale_marks(run: Run) -> None:
 
 
 async def mark_the_rest(run: Run, problems: Mapping[str, Problem], interrupts: Interrupts | None = None) -> None:
-    """Make missing marks, of a killed process or of a marker that fell behind.
+    """Make the missing marks of a killed process or a slow marker.
 
     After an interrupt there are only seconds for it; resuming makes the rest.
     """
@@ -50,7 +50,7 @@ async def mark_the_rest(run: Run, problems: Mapping[str, Problem], interrupts: I
 def close(
     run: Run, status: str, server: str | None = None, price: Price | None = None, ended: str | None = None
 ) -> None:
-    """Write the manifest and `usage.json`. `status` says how asking ended; with responses missing it becomes `incomplete`."""
+    """Write the manifest and `usage.json`. `status` is the outcome; with responses missing it becomes `incomplete`."""
     from markscheme.runs.ledger import ledger  # imports numpy, which a run needs only now
 
     snapshot = run.snapshot()

@@ -142,7 +142,7 @@ def resume(
 
 
 def _go(work: Work, model: Model | None, resumed: Snapshot | None = None) -> Run:
-    """Ask for what is missing. A resumed run has a snapshot, and loads a model only if something is missing."""
+    """Ask for the missing responses. A resumed run has a snapshot, and loads a model only if responses are missing."""
     run, config, live, ranks = work.run, work.config, work.live, work.ranks
     asked = ranks.several or live.missing
     if not asked and work.rounds is not None:
@@ -157,7 +157,7 @@ def _go(work: Work, model: Model | None, resumed: Snapshot | None = None) -> Run
             run.save_manifest(run.manifest)
             if live.missing:
                 forget_stale_marks(run)
-        if ranks.several:  # nobody writes before everybody has read
+        if ranks.several:  # no process writes before all have read
             if not ranks.meet():
                 raise ModelError(f"rank {ranks.rank}: another rank ended before the run began; its message says why")
             work.run = run = Run.open(run.path)

@@ -159,7 +159,9 @@ def choose_limit(config: RunConfig, model: Model, missing: int) -> Limit:
 
 
 def make_room(wanted: int) -> None:
-    """Raise the soft limit of open files for this many connections; a `UsageError` says what else to raise."""
+    """Raise the soft limit of open files for this many connections; if that fails, raise `UsageError` with what else to
+    raise.
+    """
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     needed = wanted + SPARE_FILES
     if soft == resource.RLIM_INFINITY or soft >= needed:

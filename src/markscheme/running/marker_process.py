@@ -175,7 +175,7 @@ def stop_marking() -> None:
 
 @cache
 def _pool() -> Pool:
-    """Return a pool of its own: a mark that waits for a worker of the marker's pool must not occupy one."""
+    """Return a separate pool: a mark that waits for a worker of the marker's pool must not occupy one."""
     return Pool(SIDE_BY_SIDE, start=_fork)
 
 

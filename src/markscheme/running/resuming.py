@@ -49,7 +49,7 @@ def resumed_config(run: Run, changes: Mapping[str, Any]) -> RunConfig:
     ]
     if differences:
         raise UsageError(
-            f"{run.path} cannot be resumed with other questions or sampling ({'; '.join(differences)}); "
+            f"{run.path} cannot be resumed with different questions or sampling ({'; '.join(differences)}); "
             "leave these options out, or start a new run"
         )
     _check_objects(run, changed)

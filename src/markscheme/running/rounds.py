@@ -49,7 +49,7 @@ def first_round(config: RunConfig, ranks: Ranks = ALONE) -> int:
 
 
 class Rounds:
-    """The rounds of a run: what is planned, and what comes next."""
+    """The rounds of a run: those planned, and the next one."""
 
     def __init__(
         self,
@@ -108,7 +108,7 @@ class Rounds:
 
 
 class Looks:
-    """More samples of every problem until it is known whether the model is better than another; see `looking`.
+    """Adds samples to every problem until it is decided whether the model is better than another; see `looking`.
 
     The number of samples is in the manifest before they are asked, so a resumed run continues with the same.
     """

@@ -219,7 +219,7 @@ class Scheduler:
         tokens = [one.completion_tokens for one in completions if one.completion_tokens is not None]
         self._limit.answered(latency, sum(tokens) if tokens else None, job.epoch)
         if not completions:
-            self._failed(job, RequestFailed("empty", "the model gave no completion at all", retryable=True))
+            self._failed(job, RequestFailed("empty", "the model returned no completion", retryable=True))
             return
         if self._conversation is not None and not completions[0].turns:
             turn = self._conversation.heard(turn_of(completions[0], latency))

@@ -1,4 +1,4 @@
-"""The run folder: the only code that reads or writes one. Everybody else takes a `Run` and its `Snapshot`."""
+"""The run folder: the only code that reads or writes one. Other packages use `Run` and its `Snapshot`."""
 
 from markscheme.runs.folder import Manifest, Run, find_runs, write_atomically
 

@@ -93,7 +93,7 @@ def _redacted(folder: Path, copy: Path) -> Path:
 
 
 def _opened_inside(file: Path, folder: Path) -> BinaryIO:
-    """Open a file of the folder. The target of a link elsewhere is not part of the run and must not be sent."""
+    """Open a file of the folder. A link to a file elsewhere is not part of the run and must not be sent."""
     try:
         state_inside(file, folder.resolve())
         return open_plain(file)

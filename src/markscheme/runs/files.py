@@ -14,9 +14,9 @@ class RefusedError(OSError):
 
 
 def state_inside(file: Path, root: Path | None) -> os.stat_result:
-    """Return `stat` of a plain file below the resolved path `root`; raises OSError for anything else.
+    """Return `stat` of a plain file below the resolved path `root`; raise OSError for anything else.
 
-    Without a root, links are not checked: the caller found the file through a check of its own.
+    Without a root, links are not checked: the caller has already checked the path.
     """
     about = file.stat()
     # Runs are found without following links, so only the last two names can be links.

@@ -43,7 +43,7 @@ class Journal:
         return self
 
     def _open(self) -> None:
-        """Open the file and copy the lines of the one that was open before. If that fails, keep the one before."""
+        """Open the file and copy the lines of the previously open one. If that fails, keep the previous one."""
         before, size = self._handle, self._size
         handle = _claimed(self.file)
         try:
@@ -112,7 +112,7 @@ class Journal:
         self._size += len(lines)
 
     def _put_back(self) -> None:
-        """If the file was removed or replaced, write a new one: the open handle still has all lines."""
+        """Write a new file if the old one was removed or replaced: the open handle still has all lines."""
         assert self._handle is not None
         with suppress(FileNotFoundError):
             there = self.file.lstat()

@@ -1,6 +1,6 @@
-"""The reader of JSON lines: it reads only what was added since its last look, and notices a replaced file.
+"""Read JSON lines: only those added since the last read, with replaced files detected.
 
-An unfinished last line is left for the next look, since its writer may still be at it. Never holds more than a line.
+An unfinished last line is left for the next read, since it may still be being written. Never holds more than a line.
 """
 
 from __future__ import annotations

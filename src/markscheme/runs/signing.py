@@ -43,7 +43,9 @@ def signatures(folder: Path) -> list[str]:
 
 
 def signer(folder: Path, keys: Path) -> str:
-    """Return who signed the manifest, by a public key or a file of allowed signers. `JournalError` if nobody did."""
+    """Return the signer of the manifest, by a public key or a file of allowed signers. `JournalError` if it is not
+    signed.
+    """
     kind = _kind(keys)
     try:
         signature = read_inside(folder / FILES[kind], folder.resolve(), LARGEST)

@@ -22,7 +22,7 @@ def by_request(snapshot: Snapshot, rows: Ints, verdict: npt.NDArray[np.int8]) ->
     together = (problem[1:] == problem[:-1]) & (unit[1:] == unit[:-1]) & (unit[1:] != UNKNOWN)
     if snapshot.planned or not together.any():
         return ()
-    unit = np.where(unit == UNKNOWN, -2 - np.arange(len(unit)), unit)  # a request of its own
+    unit = np.where(unit == UNKNOWN, -2 - np.arange(len(unit)), unit)  # a separate request
     pairs, place = np.unique(np.stack([problem, unit]), axis=1, return_inverse=True)
     width = len(VERDICTS)
     table = np.bincount(place.ravel() * width + verdict[rows], minlength=pairs.shape[1] * width).reshape(-1, width)

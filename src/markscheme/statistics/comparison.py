@@ -74,7 +74,7 @@ class Comparison(msgspec.Struct, frozen=True, kw_only=True):
     worse: int
     moved: tuple[Moved, ...]  # largest change first
     margin: Margin | None = None
-    unseen: Interval | None = None  # if one problem in twenty is of a kind that is absent here; for problems drawn
+    unseen: Interval | None = None  # if one problem in twenty is of a kind that was not drawn; for problems drawn
     detectable: float | None = None  # the smallest true difference with 80 % power; None if none up to 100 points
     odds_ratio: Interval | None = None  # B's odds over A's if a score is near 0 or 100 %, where points say little
     caveats: tuple[str, ...] = ()  # what the interval does not allow for

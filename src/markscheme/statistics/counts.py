@@ -36,7 +36,7 @@ class Picks:
     """The single samples of a problem, for metrics that pick one of k."""
 
     correct: npt.NDArray[np.bool_]
-    answers: npt.NDArray[np.int64]  # class of each sample's answer: equal answers share a number, -1 is no answer
+    answers: npt.NDArray[np.int64]  # class of each sample's answer: equal answers share a number, -1 for no answer
     scores: Mapping[str, npt.NDArray[np.float64]]  # by the name of a score column
 
 

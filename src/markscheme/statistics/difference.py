@@ -81,7 +81,7 @@ def with_unseen(a: Floats, b: Floats, drawn: PairedDifference, level: float, clu
 
 
 def carrying(moves: Floats) -> float:
-    """Return the effective number of moves behind their sum of squares: all of them if they are equal."""
+    """Return the effective number of moves, given their sum of squares: all of them if they are equal."""
     largest = float(np.abs(moves).max(initial=0.0))
     if largest == 0:
         return 0.0

@@ -49,7 +49,8 @@ class Interval(msgspec.Struct, frozen=True, kw_only=True):
     # The estimate over all problems if every missing response is wrong, and if every one is right.
     if_wrong: float | None = None
     if_right: float | None = None
-    # The lower bound in the first case and the upper one in the second: they hold whatever the missing responses are.
+    # The lower bound in the first case and the upper one in the second: they hold for any content of the missing
+    # responses.
     lowest: float | None = None
     highest: float | None = None
 

@@ -171,7 +171,7 @@ def _samples(classes: npt.ArrayLike, correct: npt.ArrayLike) -> tuple[Ints, npt.
 
 
 def classes_of(answers: Sequence[str | None]) -> Ints:
-    """Number canonical answers: equal strings share a number, None is no answer."""
+    """Number canonical answers: equal strings share a number, None means no answer."""
     ids: dict[str, int] = {}
     return np.array([NO_ANSWER if a is None else ids.setdefault(a, len(ids)) for a in answers], dtype=np.int64)
 

@@ -59,7 +59,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     spread: AnswerVariance
     between_difference: float  # B
     between_range: tuple[float, float]  # its 80 % range with two pilots, else from closely related to unrelated models
-    pilots: int  # runs behind the plan: two, one or none
+    pilots: int  # pilot runs used: two, one or none
     rows: tuple[PlanRow, ...]
     metric: str = "accuracy"
     models: int = 2  # with more than two, every pair is compared simultaneously

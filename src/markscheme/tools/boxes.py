@@ -1,7 +1,8 @@
 """The known sandboxes, best first, and how each is started. All are third-party.
 
-In every one, a program sees the Python installation read-only, has no network and none of our environment, and cannot signal
-our processes; what it may write is bounded. It cannot start a process, except in a container, which ends with it.
+In each of them, a program sees the Python installation read-only, has no network and none of our environment, cannot
+signal our processes, and can only write a limited amount. It cannot start a process, except in a container, which ends
+with it.
 """
 
 from __future__ import annotations

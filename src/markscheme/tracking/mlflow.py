@@ -1,4 +1,4 @@
-"""MLflow. `MLFLOW_TRACKING_URI` and `MLFLOW_EXPERIMENT_NAME` say where to log."""
+"""MLflow. `MLFLOW_TRACKING_URI` and `MLFLOW_EXPERIMENT_NAME` set the destination."""
 
 from __future__ import annotations
 

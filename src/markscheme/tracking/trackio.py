@@ -1,4 +1,4 @@
-"""Trackio, which has the interface of Weights & Biases. `TRACKIO_DIR` and `TRACKIO_SPACE_ID` say where to log."""
+"""Trackio, which has the interface of Weights & Biases. `TRACKIO_DIR` and `TRACKIO_SPACE_ID` set the destination."""
 
 from __future__ import annotations
 

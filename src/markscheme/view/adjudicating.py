@@ -96,7 +96,7 @@ class AdjudicationPage:
             journal.write([self._adjudication.label(given.at, given.content, given.label, given.who)])
 
     def _shown(self, asked: Asked) -> dict[str, Any]:
-        """Return a response as HTML with its place; no place means that all responses have a label."""
+        """Return a response as HTML with its number; without a number, all responses have a label."""
         labels_journal(self._adjudication.snapshot.folder, asked.who)  # refuses an invalid name
         said, order = self._adjudication.opinions_of(asked.who), self._adjudication.order
         waiting = (at for at in range(len(order)) if at not in said and self._adjudication.shown(at) is not None)

@@ -95,6 +95,6 @@ class Background:
                 self._busy.pop(key, None)
 
     def close(self) -> None:
-        """Stop: nothing new is started, and work ends at its next report."""
+        """Start nothing new, and end work at its next progress report."""
         self._closed = True
         self._pool.shutdown(wait=False, cancel_futures=True)

@@ -84,7 +84,7 @@ def write(file: Path, content: bytes) -> None:
 
 
 def claim(folder: Path, target: Path) -> None:
-    """Make sure that the site gets a folder of its own: never over other files, never in a run."""
+    """Make sure that the site gets a new folder: never over other files, never in a run."""
     if any((parent / "manifest.json").exists() for parent in (target, *target.absolute().parents)):
         raise UsageError(f"{target} is inside a run folder, which is never written to; choose another --export folder")
     try:

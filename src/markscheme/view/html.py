@@ -103,7 +103,7 @@ def _money(value: float | None) -> str:
 
 
 def _when(value: str | None) -> str:
-    """Write an ISO time to the minute; anything else as it is."""
+    """Write an ISO time to the minute; return anything else unchanged."""
     try:
         return f"{datetime.fromisoformat(value):%Y-%m-%d %H:%M}" if value else "–"
     except ValueError:

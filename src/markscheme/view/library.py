@@ -48,7 +48,7 @@ class Entry:
 
     @property
     def running(self) -> bool:
-        """True if the manifest says so; after a crash it still does."""
+        """True if the manifest lists the run as running, which it still does after a crash."""
         return self.manifest is not None and self.manifest.status == "running"
 
     @property

@@ -91,7 +91,9 @@ class Links:
         return self.page("response", slug, problem, sample, filter.query() if filter else "")
 
     def responses(self, slug: str, filter: Filter | None = None) -> str:
-        """Return the address of the list of responses; in a file the filter follows `#`, where a script reads it."""
+        """Return the address of the list of responses; in an exported file the filter follows `#`, where a script reads
+        it.
+        """
         query = filter.query(page=filter.page) if filter else ""
         address = self.page("responses", slug, query=query)
         return f"{address}#{query}" if self.static and query else address

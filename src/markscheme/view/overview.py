@@ -52,7 +52,7 @@ class Overview(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def passes(self) -> list[tuple[int, Estimate]]:
-        """Return pass@k for k > 1, where it is defined."""
+        """Return pass@k for each k > 1 for which it is defined."""
         known = {k: each for k, each in self.pass_at_k.items() if k.isdecimal() and each.value is not None}
         return [(int(k), each) for k, each in known.items() if k != "1"]
 

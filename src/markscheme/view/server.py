@@ -111,7 +111,7 @@ async def _close(app: web.Application) -> None:
 async def _not_there(
     request: web.Request, handler: Callable[[web.Request], Awaitable[web.StreamResponse]]
 ) -> web.StreamResponse:
-    """Answer with a page that says what is missing."""
+    """Return a page that says what is missing."""
     try:
         return await handler(request)
     except MarkschemeError as problem:  # a mistake in a condition, a damaged file
@@ -234,7 +234,7 @@ def _record(site: Site, request: web.Request) -> web.Response:
 
 
 def _piece(site: Site, request: web.Request) -> web.Response:
-    """Return a piece of a long text."""
+    """Return a part of a long text."""
     try:
         start, end = (int(request.query[name][:12]) for name in ("from", "to"))
     except (KeyError, ValueError):

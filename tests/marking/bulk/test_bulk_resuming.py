@@ -122,7 +122,7 @@ def test_marking_when_the_plan_is_of_an_older_markscheme_then_one_sentence(begun
     old = {"source": "s", "protocol": "countdown@1", "benchmark": None, "think_end": "", "files": [], "shards": []}
     (folder / PLAN_FILE).write_bytes(msgspec.json.encode(old))
     with pytest.raises(
-        UsageError, match=r"^\S+ holds marks of another markscheme; choose another --out, or remove it.$"
+        UsageError, match=r"^\S+ holds marks of another version of markscheme; choose another --out, or remove it.$"
     ):
         mark_in_bulk(source, "countdown", folder.parent)
     (folder / PLAN_FILE).write_text("{")

@@ -70,7 +70,7 @@ def test_reproduce_when_digits_were_cut_off_then_that_is_the_explanation(checked
     row = checked(ROWS[:3], published="66.6")
     assert row.remarks == ["published if digits are cut off instead of rounded (by stored)"]
     row = checked(ROWS[:3], published="60.0")
-    assert row.remarks == ["the published figure has about 0 fewer right than stored finds"]
+    assert row.remarks == ["the published figure has about 0 fewer right answers than stored"]
 
 
 @pytest.mark.parametrize(

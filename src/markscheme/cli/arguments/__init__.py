@@ -17,7 +17,7 @@ from typing import Any, TypeVar
 
 T = TypeVar("T")
 
-# The kind of value behind a metavariable, where the table does not name another.
+# The type of value for a metavariable, if the table does not name another.
 KIND_OF = {"N": "integer", "SHARE": "number", "POINTS": "number", "PERCENT": "number"}
 
 
@@ -56,7 +56,7 @@ def _flags(name: str) -> list[str]:
 
 
 def _settings(name: str, argument: dict[str, Any]) -> dict[str, Any]:
-    """The keyword arguments of `add_argument`."""
+    """Return the keyword arguments of `add_argument`."""
     flags = _flags(name)
     shown = name.rpartition(" ")[2] if flags and not name.endswith(flags[-1]) else "" if flags else name
     metavar = re.sub(r"^\[(.*)\]$", r"\1", shown).removesuffix("...")
@@ -107,7 +107,7 @@ def _span(text: str) -> tuple[int, int]:
 
 
 def _prompt(path: str) -> str:
-    """The text of a prompt file."""
+    """Return the text of a prompt file."""
     from markscheme.datasets.small_texts import read_small_text
 
     try:

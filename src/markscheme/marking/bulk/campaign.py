@@ -132,7 +132,7 @@ def agreed_plan(folder: Path, plan: MarkingPlan) -> MarkingPlan:
         raw = file.read_bytes() if file.exists() else None
         if raw is not None and msgspec.json.decode(raw, type=_Stored).version != VERSION:
             raise UsageError(
-                f"{folder} holds marks of another markscheme; choose another {option('out')}, or remove it."
+                f"{folder} holds marks of another version of markscheme; choose another {option('out')}, or remove it."
             )
         stored = msgspec.json.decode(raw, type=MarkingPlan) if raw is not None else None
     except (OSError, msgspec.MsgspecError, UnicodeDecodeError) as error:
@@ -276,7 +276,7 @@ def _score(label: str, source: Path, parts: Sequence[Path], outcome: ShardOutcom
     if not outcome.marks and outcome.example:
         raise DataError(f"no row of {source} can be marked; the first: {outcome.example}")
     if not outcome.marks:
-        raise DataError(f"no row of {source} answers a problem at hand, so there is nothing to score: {NAMING}.")
+        raise DataError(f"no row of {source} answers a known problem, so there is nothing to score: {NAMING}.")
     if outcome.marks > AT_ONCE:
         say(f"counting the verdicts of {outcome.marks:,} responses")
     counts, times = tally_parts(parts, outcome.marks)

@@ -41,7 +41,7 @@ class Stored(NamedTuple):
 
 
 class StoredRows:
-    """The samples of one row of a table. Iterate once; oddities of the files are collected meanwhile."""
+    """The samples of one row of a table. Iterate once; irregularities in the files are collected meanwhile."""
 
     def __init__(self, entry: Entry, root: Path, watch: Watch = lambda *_: None) -> None:
         self.entry, self.root, self._watch = entry, root, watch
@@ -56,7 +56,7 @@ class StoredRows:
         self._closed = ProblemMaker(made, "math")
         self._open = ProblemMaker(msgspec.structs.replace(made, choices=None, gold=plain), "math")
         self._golds = self._gold_table()
-        self.unread: list[str] = []  # for each row that could not be read: where it is, and why
+        self.unread: list[str] = []  # location and reason of each row that could not be read
         self.doubled: list[str] = []  # ids that one file holds more than once, once for each extra row
 
     def __iter__(self) -> Iterator[Stored]:

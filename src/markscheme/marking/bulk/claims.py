@@ -35,7 +35,7 @@ class Between(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
 class Columns(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The meaning of the columns of a stored row, in the expressions of a benchmark's `[fields]`."""
 
-    response: Expression = (*OUTPUT_FIELDS[:-1], *SEVERAL_FIELDS)  # a text, or a list of texts for several samples
+    response: Expression = (*OUTPUT_FIELDS[:-1], *SEVERAL_FIELDS)  # a string, or a list of strings for several samples
     gold: Expression = ("gold", "ground_truth", "gt", "target", "answer")
     statement: Expression = (*QUESTION_FIELDS, "query", "position")
     id: Expression = ("id", "unique_id", "question_id", "idx", "position")
@@ -128,7 +128,7 @@ def _check(entry: Entry) -> None:
 
 
 def _complaints(entry: Entry) -> Iterator[str]:
-    """Yield what is wrong with an entry that the types cannot express."""
+    """Yield the errors of an entry that types cannot express."""
     try:
         target(entry)
     except (ValueError, ZeroDivisionError):

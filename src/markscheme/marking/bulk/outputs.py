@@ -41,7 +41,7 @@ class Outputs:
     def __init__(self, source: str | Path, benchmark: str | None = None, data_dir: str | None = None) -> None:
         self.path = Path(source)
         self.run = Run.open(self.path) if (self.path / "manifest.json").exists() else None
-        self.unmatched = 0  # lines so far that answer no problem at hand
+        self.unmatched = 0  # lines so far that answer no known problem
         if self.run is None and not self.path.is_file():
             raise DataError(f"{self.path} is neither a run folder nor a file of stored outputs.")
         self.benchmark, self.protocol, self.problems = self._expected(benchmark, data_dir)
@@ -112,7 +112,7 @@ class _Finder:
     def __init__(self, problems: Sequence[Problem]) -> None:
         self._problems = problems
         bare = [squeezed(without_choices(problem.statement)) for problem in problems]
-        alone = Counter(bare)  # "Which of these is true?" does not say which problem it is
+        alone = Counter(bare)  # "Which of these is true?" does not identify a problem
         self._named = {text: each for text, each in zip(bare, problems, strict=True) if alone[text] == 1}
         self._named |= {problem.id: problem for problem in problems}
         self._named |= {squeezed(problem.statement): problem for problem in problems}

@@ -80,7 +80,7 @@ def _sidecar(file: Path) -> Path:
 
 
 def remove_leftovers(folder: Path) -> None:
-    """Remove what killed workers left in a folder in which every shard is done."""
+    """Remove leftovers of killed workers from a folder in which every shard is done."""
     for file in (*folder.glob(".part-*.parquet.*"), *folder.glob(".part-*.jsonl.*")):
         with suppress(OSError):
             file.unlink()
@@ -89,7 +89,7 @@ def remove_leftovers(folder: Path) -> None:
 
 
 class MarksPart:
-    """A part that is being written. Use as a context manager; nothing is left of it without `finish`."""
+    """A part that is being written. Use as a context manager; without `finish` it is removed."""
 
     def __init__(self, file: Path, about: dict[str, str]) -> None:
         self._file, self._about = file, about

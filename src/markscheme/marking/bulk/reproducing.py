@@ -33,8 +33,8 @@ FOR, ABSENT = "math accepts, they do not", "no output is stored"
 AGAINST = {
     Verdict.WRONG: "they accept, math reads another answer",
     Verdict.NO_ANSWER: "they accept, math finds no answer",
-    Verdict.TRUNCATED: "they accept, math says cut off",
-    Verdict.MALFORMED: "they accept, math says malformed",
+    Verdict.TRUNCATED: "they accept, math finds it truncated",
+    Verdict.MALFORMED: "they accept, math finds it malformed",
     Verdict.UNMARKABLE: "they accept, math cannot decide",
 }
 
@@ -203,7 +203,7 @@ class _Counts:
         )
 
     def _odd(self, rows: StoredRows) -> Iterator[str]:
-        """Yield remarks on what is missing, doubled, unreadable or has another gold."""
+        """Yield remarks on rows that are missing, duplicated, unreadable or have a different gold."""
         if rows.unread:
             yield f"rows that could not be read: {len(rows.unread)}, the first: {rows.unread[0]}"
         if rows.doubled:
@@ -225,7 +225,7 @@ class _Counts:
             f"rows that could not be read ({unread}) count as wrong": unread,
             f"samples without an output ({absent}) are left out": -absent,
         }
-        said = [f"published as {ours.by} counts"] if ours.reproduced else []
+        said = [f"published as counted by {ours.by}"] if ours.reproduced else []
         for figure in theirs or [ours]:
             right = Fraction(figure.right).limit_denominator(10**9)
             for way, more in ways.items():
@@ -237,7 +237,7 @@ class _Counts:
         if not said:
             nearest = min(theirs or [ours], key=lambda figure: abs(figure.value - float(published)))
             gap = float(published) * nearest.of - nearest.right
-            yield f"the published figure has about {abs(gap):.0f} {'more' if gap > 0 else 'fewer'} right than {nearest.by} finds"
+            yield f"the published figure has about {abs(gap):.0f} {'more' if gap > 0 else 'fewer'} right answers than {nearest.by}"
 
 
 def _value(figure: str, group: Sequence[_Sample], name: str) -> Fraction:

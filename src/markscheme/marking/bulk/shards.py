@@ -57,7 +57,7 @@ class StoredFiles(NamedTuple):
 
 
 def arrow(name: str) -> Any:
-    """Import a module of pyarrow, or say what to install."""
+    """Import a module of pyarrow; if that fails, raise an error with the package to install."""
     try:
         return import_module(name)
     except ImportError as error:

@@ -44,7 +44,7 @@ def tally_parts(parts: Sequence[Path], responses: int) -> tuple[Counts, npt.NDAr
     try:
         for rows in _whole_problems(parts, responses):
             alike.update(_by_problem(rows))
-    except OSError as error:  # a full disk: counting takes up to 13 bytes a response beside the marks
+    except OSError as error:  # a full disk: counting takes up to 13 bytes per response in addition to the marks
         raise JournalError(
             f"the verdicts in {parts[0].parent} cannot be counted ({first_line(error)}); all marks are kept, so give the "
             "same command again when there is room"

@@ -183,7 +183,7 @@ def _prove(answer: str, gold: str, flags: tuple[str, ...], time_limit: float) ->
 
 
 def equal(a: str | float, b: str | float) -> bool:
-    """True if two answers are the same mathematics, whichever of them is the gold. Undecided counts as `False`."""
+    """True if two answers are mathematically equal, in either order. Undecided counts as `False`."""
     for answer in (a, b):
         if not isinstance(answer, str | Number):
             raise UsageError(f"equal compares texts and numbers, not a {type(answer).__name__}")
@@ -302,10 +302,10 @@ _MEANINGS: Final = (
     _Meaning(",", lambda text: _LIST_COMMA.sub(";", text)),  # 1,234 as a list
     _Meaning(",", lambda text: _SPACED_COMMA.sub(",", text) if _SPACED_GROUPS.fullmatch(text) else text, "answer"),
     *(_Meaning(sign, with_unit_set_apart, "both") for sign in (" ", "\\", ")")),  # 5 m as an amount
-    _Meaning("frac", letters_apart),  # \frac13 mL^2 is not an amount where the gold is \frac{mL^2}{3}
+    _Meaning("frac", letters_apart),  # \frac13 mL^2 is not an amount if the gold is \frac{mL^2}{3}
     _Meaning(",", _point_for_comma, flag="decimal comma"),
     _Meaning(".", _point_for_comma, flag="decimal comma"),
-    _Meaning("_", lambda text: _LETTERED_BASE.sub("", text), "answer"),  # 1020_b, where the gold says just 1020
+    _Meaning("_", lambda text: _LETTERED_BASE.sub("", text), "answer"),  # 1020_b, if the gold is just 1020
     _Meaning("C", lambda text: _CHOOSE.sub(r"\\binom{\1}{\2}", text) if len(text) < 300 else text),  # C(n, 2)
     _Meaning("log", lambda text: _LOG.sub(r"\\lg ", text), "both"),  # base e or base 10
     _Meaning("I", lambda text: _IMAGINARY.sub("i", text), "both"),  # as sympy writes it

@@ -109,6 +109,6 @@ _NAMES: Final = {
 
 
 def _function(kind: str) -> Any:
-    if kind in ("gcd", "lcm"):  # sympy's are of polynomials, where a and b have no common factor
+    if kind in ("gcd", "lcm"):  # sympy's functions need polynomials, where a and b have no common factor
         return sympy.Function(kind)
     return getattr(sympy, _NAMES.get(kind, kind))

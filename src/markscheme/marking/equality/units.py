@@ -180,6 +180,6 @@ def with_unit_set_apart(text: str) -> str:
     symbols = _AROUND_SIGNS.sub(r"\1", m[2] or m[3])
     unit, _, exponent = symbols.partition("^")
     if not unit.isalpha() or not exponent.lstrip("-").isdigit():
-        unit, exponent = symbols, ""  # m/s^2 is read as it is
+        unit, exponent = symbols, ""  # m/s^2 is kept
     amount = _POWER.sub(r"^{\1}", m[1])
     return rf"{head}{equals}{amount}\text{{ {_NAMES.get(unit, unit)}}}" + (f"^{{{exponent}}}" if exponent else "")

@@ -1,1 +1,1 @@
-"""One file a protocol: its name, version, rule and nothing else."""
+"""The built-in protocols, one file each."""

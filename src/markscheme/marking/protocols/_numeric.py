@@ -1,4 +1,4 @@
-"""The comparison that the numeric protocols share: exact values, a readable reason."""
+"""The comparison shared by the numeric protocols: exact values and a readable reason."""
 
 from __future__ import annotations
 
@@ -10,23 +10,23 @@ from markscheme.marking.protocol import Assessment
 from markscheme.marking.reading.numbers import Number, number, unscaled
 from markscheme.types import Gold, Verdict
 
-if TYPE_CHECKING:  # reading numbers alone needs no algebra
+if TYPE_CHECKING:  # plain numbers need no computer algebra
     from markscheme.marking.equality import AnswerComparison
     from markscheme.marking.reading.reader import Reading
 
 _NESTING: Final = re.compile(r"[()\[\]{}]+|\\(?:frac|left|right|sqrt)(?![a-zA-Z])")
-# Characters of an answer that are worth comparing, nesting aside: ten thousand brackets around a 1 are still a 1.
+# Longest answer that is compared, not counting nested brackets: ten thousand brackets around a 1 are still a 1.
 _COMPARED, _NESTED = 4_000, 25_000
 
 
 @lru_cache(maxsize=16384)
 def gold_number(gold: str) -> Number | None:
-    """The value of a gold answer; GSM8K's whole solution (`… #### 18`) is read too."""
+    """Return the value of a gold answer; GSM8K's whole solution (`… #### 18`) is accepted too."""
     return number(gold[gold.rfind("####") + 4 :] if "####" in gold else gold)
 
 
 def number_in(reading: Reading) -> Number | None:
-    """The number that a reading comes to: its answer, the plain side of its equation, or its other writing."""
+    """Return the number in a reading: its answer, the plain side of its equation, or its other notation."""
     if reading.parts:
         values = {number_or_side(part) for part in reading.parts}
         return values.pop() if len(values) == 1 else None
@@ -35,7 +35,7 @@ def number_in(reading: Reading) -> Number | None:
 
 
 def number_or_side(content: str) -> Number | None:
-    """One number, or the plain side of an equation that has one: `9 * 2 = 18`."""
+    """Return a single number, or the plain side of an equation: `9 * 2 = 18`."""
     value = number(content)
     if value is None and "=" in content:
         first, _, rest = content.partition("=")
@@ -45,7 +45,7 @@ def number_or_side(content: str) -> Number | None:
 
 
 def is_endless(content: str) -> bool:
-    """True for an answer that is longer than anyone states one, so that reading it would only cost time."""
+    """True for an answer that is too long to be a real one, and would only take time to read."""
     if len(content) <= _COMPARED:
         return False
     unbalanced = any(content.count(opened) != content.count(closed) for opened, closed in ("()", "{}", "[]"))
@@ -53,7 +53,7 @@ def is_endless(content: str) -> bool:
 
 
 def by_equality(reading: Reading, right: Number) -> Assessment:
-    """The verdict of mathematical equality on an answer that is not a plain number."""
+    """Compare an answer that is not a plain number by mathematical equality."""
     from markscheme.marking.equality import compare
 
     if is_endless(reading.answer):
@@ -65,14 +65,14 @@ def by_equality(reading: Reading, right: Number) -> Assessment:
 
 
 def judged(reading: Reading, result: AnswerComparison) -> Assessment:
-    """The verdict of a comparison. An answer that cannot be read is wrong: the response's fault, not the marker's."""
+    """Return the verdict of a comparison. An unreadable answer is wrong, not unmarkable."""
     undecided = result.equal is None and not result.why.startswith("the answer cannot be read")
     verdict = Verdict.UNMARKABLE if undecided else Verdict.CORRECT if result.equal else Verdict.WRONG
     return Assessment(verdict, reading.answer, result.why, reading.span, result.flags)
 
 
 def compared(value: Number | None, content: str, span: tuple[int, int], gold: Gold) -> Assessment:
-    """Correct if both are the same number."""
+    """Return correct if both are the same number."""
     right = gold_number(str(gold))
     if right is None:
         return Assessment(Verdict.UNMARKABLE, content, f"the gold {str(gold)[:40]!r} is not a number", span)

@@ -13,12 +13,12 @@ from markscheme.marking.reading.sections import ResponseSections
 from markscheme.marking.reading.values import VALUE
 from markscheme.types import Gold, Verdict
 
-# m + n, abc, N, AB^... not a power: x^2 = 73 does not say that the answer is 73.
+# m + n, abc, N, AB^... but not a power: x^2 = 73 does not mean that the answer is 73.
 _SUM_OF_NAMES: Final = re.compile(r"(?=[^A-Za-z]*[A-Za-z])[\s\\A-Za-z+\-_{}\d]++")
 
 
 def judge(sections: ResponseSections, gold: Gold) -> Assessment:
-    """Read a plain integer at once; `72+1` and `\\frac{146}{2}` go the long way through mathematical equality."""
+    r"""Compare a plain integer directly; `72+1` and `\frac{146}{2}` need mathematical equality."""
     reading = final_answer(sections, VALUE)
     if reading is None:
         return Assessment(Verdict.NO_ANSWER, why="no boxed or stated answer")
@@ -38,6 +38,6 @@ def judge(sections: ResponseSections, gold: Gold) -> Assessment:
 def _value(reading: Reading) -> Number | None:
     if reading.parts or reading.rule != "boxed":
         return number_in(reading)
-    value = None if reading.answer.endswith("!") else number(reading.answer)  # outside a box `!` is enthusiasm
+    value = None if reading.answer.endswith("!") else number(reading.answer)  # outside a box, `!` is enthusiasm
     left, equals, right = reading.answer.rpartition("=")
     return number(right) if value is None and equals and _SUM_OF_NAMES.fullmatch(left) else value

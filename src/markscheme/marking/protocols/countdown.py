@@ -1,7 +1,7 @@
-r"""`countdown`: an equation that uses every given number exactly once and gives the target exactly.
+r"""`countdown`: an equation that uses every given number exactly once and equals the target.
 
-The equation is read from the last `<answer>`, else the last `\boxed`, else what follows `Answer:`, else the last
-equation with exactly the given numbers. Arithmetic is exact; nothing of the response is ever evaluated as code.
+The equation is read from the last `<answer>`, else the last `\boxed`, else the text after `Answer:`, else the last
+equation with exactly the given numbers. Arithmetic is exact; no part of the response is evaluated as code.
 """
 
 from __future__ import annotations
@@ -23,16 +23,16 @@ from markscheme.types import CountdownGold, Gold, Verdict
 
 _ANSWER: Final = re.compile(rf"{either('answer_words')}\b[*_]{{0,3}}\s?(?:{mark('verb')})?[*_\s]{{0,3}}[:：]?\s*+")
 _REJECTED: Final = re.compile(rf"(?i:\b{either('rejecting')}\b)|[≠❌✗]")
-_TAILS: Final = sorted({word[1:] for word in words("answer_words")})  # which a text is searched for
+_TAILS: Final = sorted({word[1:] for word in words("answer_words")})  # searched text
 _TRIES: Final = 64
-# Characters of an "equation" that are read: so many brackets are still one, and no puzzle needs more.
+# Longest equation that is read; no puzzle needs more.
 _MAX_LENGTH: Final = 25_000
 _LINES: Final = 200  # lines from the end that are searched for an equation
-_TRIED: Final = 3_000  # equations that are looked at in them
+_TRIED: Final = 3_000  # equations tried in them
 
 
 def find(sections: ResponseSections, gold: CountdownGold) -> ExtractedAnswer | None:
-    """The equation, from the most explicit place that has one."""
+    """Return the equation from the most explicit source in the response."""
     text, start, end = sections.text, sections.start, sections.end
     tagged = tagged_answer(text, start, end)
     box = last_box(text, tagged.start if tagged else start, tagged.end if tagged else end)
@@ -54,7 +54,7 @@ def _judged(answer: ExtractedAnswer, gold: CountdownGold) -> Judgement:
 
 
 def _stated(text: str, start: int, end: int) -> ExtractedAnswer | None:
-    """The equation after the last "answer" on its line, or on the next if that line ends there."""
+    """Return the equation after the last "answer" on its line, or on the next line if that one ends there."""
     stop = end
     for _ in range(_TRIES):
         at = max(text.rfind(word, start, stop) for word in _TAILS) - 1
@@ -72,8 +72,10 @@ def _stated(text: str, start: int, end: int) -> ExtractedAnswer | None:
 
 
 def _concluded(text: str, start: int, end: int, nums: tuple[int, ...]) -> ExtractedAnswer | None:
-    """The last equation that uses exactly the given numbers, so that a check after it does not count; without numbers, the
-    last equation."""
+    """Return the last equation with exactly the given numbers, or without numbers the last equation.
+
+    So a check after the equation does not count.
+    """
     finish, given, tried = end, sorted(nums), 0
     for _ in range(_LINES):
         if finish <= start:
@@ -95,7 +97,7 @@ def _last_equation(text: str, start: int, end: int) -> ExtractedAnswer | None:
 
 
 def judge(sections: ResponseSections, gold: Gold) -> Assessment:
-    """Exact arithmetic on the equation; the reason says what was wrong with it."""
+    """Evaluate the equation exactly; the reason explains what is wrong with it."""
     assert isinstance(gold, CountdownGold)
     answer = find(sections, gold)
     if answer is None:

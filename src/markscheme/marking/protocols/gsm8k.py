@@ -19,14 +19,14 @@ from markscheme.marking.reading.tags import hashed_answer
 from markscheme.marking.reading.values import VALUE
 from markscheme.types import Gold, Verdict
 
-# `18 dollars for 9 eggs` answers 18; `18 or 19` does not say which.
+# `18 dollars for 9 eggs` answers 18; `18 or 19` is ambiguous.
 _FIRST: Final = re.compile(
     rf"[*_$\\(\s]*+[-+]?[$€£¥₹]?\d[\d,]*+(?>(?:\.\d*)?)(?=\s++(?!{either('between')}\b)[^\W\d_])"
 )
 
 
 def strict(sections: ResponseSections, gold: Gold) -> Assessment:
-    """The number after the last `####`; without any `####`, the entire output is the answer."""
+    """Compare the number after the last `####`; without any `####`, the entire output is the answer."""
     text, start, end = sections.text, sections.start, sections.end
     if text.find("####", start, end) < 0:
         whole = trimmed(text, start, end, "concluded")
@@ -44,11 +44,11 @@ def strict(sections: ResponseSections, gold: Gold) -> Assessment:
 
 
 def flexible(sections: ResponseSections, gold: Gold) -> Assessment:
-    r"""The last number, in the last `\boxed{}` if there is one, whatever is around it."""
+    r"""Compare the last number, in the last `\boxed{}` if there is one, ignoring the text around it."""
     box = last_box(sections.text, sections.start, sections.end)
     value = (
         number(box.content) if box is not None else None
-    )  # "2:00 pm" is one number, though its last digits are another
+    )  # "2:00 pm" is one number, although it ends in other digits
     if box is not None and value is not None:
         return compared(value, box.content, (box.start, box.end), gold)
     if box is not None and last_number_run(sections.text, box.start, box.end) is not None:
@@ -57,7 +57,7 @@ def flexible(sections: ResponseSections, gold: Gold) -> Assessment:
 
 
 def numeric(sections: ResponseSections, gold: Gold) -> Assessment:
-    """The number that the response states or concludes, else the last number, which is what Inspect's numeric match takes."""
+    """Compare the number that the response states or concludes, else the last number, like Inspect's numeric match."""
     reading = final_answer(sections, VALUE)
     if reading is not None:
         value = number_in(reading)

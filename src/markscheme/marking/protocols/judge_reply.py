@@ -1,8 +1,9 @@
-"""`judge-reply`: what a model that was asked to judge says. `correct` is "the answer is the gold", `wrong` that it is not.
+"""`judge-reply`: the verdict in a judge model's reply. `correct` means "the answer is the gold", `wrong` that it is
+not.
 
-The question's choices hold the words for right, wrong and, if there are any, undecided; ` | ` separates ways to say the
-same. A bare word must be the entire reply; `VERDICT: RIGHT`, which nobody says by accident, may also be the last line.
-Anything else, or two different verdicts, is not an opinion.
+The question's choices hold the words for right, wrong and optionally undecided; ` | ` separates synonyms. A bare word
+must be the entire reply; an explicit form such as `VERDICT: RIGHT` may also be the last line. Any other reply, or two
+different verdicts, counts as no verdict.
 """
 
 from __future__ import annotations
@@ -11,12 +12,12 @@ from markscheme.marking.protocol import Assessment
 from markscheme.marking.reading.sections import ResponseSections
 from markscheme.types import Gold, Verdict
 
-# Markdown and full stops around a word do not change it; xVerify's model may keep its brackets.
+# Markdown and full stops around a word do not matter; xVerify's model may keep its brackets.
 _DECORATION = " \t*_`\"'.[]"
 
 
 def judge(sections: ResponseSections, _gold: Gold) -> Assessment:
-    """Ignore the gold: the judge was told it."""
+    """Read the judge's verdict. The gold is not used, as the judge already compared with it."""
     reply = sections.text[sections.start : sections.sequel_end]
     lines = [line.strip(_DECORATION).casefold() for line in reply.splitlines() if line.strip(_DECORATION)]
     words = [[word.casefold() for word in choice.split(" | ")] for choice in sections.choices]

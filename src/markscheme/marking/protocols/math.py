@@ -1,6 +1,7 @@
-r"""`math`: the final answer equals the gold answer as a mathematician means it.
+"""`math`: the final answer is mathematically equal to the gold answer.
 
-The reader finds the answer without knowing the gold; equality compares the two. Undecided is `unmarkable`, never a guess.
+The reader finds the answer without knowing the gold; equality compares the two. Undecided is `unmarkable`, never a
+guess.
 """
 
 from __future__ import annotations
@@ -30,17 +31,17 @@ _TEXT: Final = re.compile(r"\\(?:text|mbox|mathrm|textbf)\s?\{([^{}]*)\}")
 _FORMULAS: Final = re.compile(r"\$[^$]*\$")
 _LONG_WORD: Final = re.compile(r"[a-z]{3,}")
 _MATHEMATICAL: Final = re.compile(r"[\d\\$=+^]")
-# Words of a class that answer the same question.
+# Words of one class that answer the same question.
 _GROUPS: Final = (("yes", "no"), ("true", "false"), ("none", "all", "unknown"))
 
 
 class Asked(NamedTuple):
-    """A gold answer and the kind of answer it asks for, which is all that the reader is told."""
+    """A gold answer and the kind of answer it asks for, which is all that the reader knows of it."""
 
     answer: str
     kind: Kind
-    letter: str | None = None  # of a choice
-    word: str | None = None  # of a small class: yes, true, Monday …
+    letter: str | None = None  # for a choice
+    word: str | None = None  # for a small class: yes, true, Monday …
 
     @property
     def is_ambiguous(self) -> bool:
@@ -50,21 +51,21 @@ class Asked(NamedTuple):
 
 @lru_cache(maxsize=16384)
 def asked(gold: str) -> Asked:
-    """What a gold asks for."""
+    """Return the kind of answer that a gold asks for."""
     answer = gold_answer(gold)
     if (letter := _LETTER.fullmatch(answer)) is not None:
         return Asked(answer, LETTERS, letter[letter.lastindex or 0].upper())
     bare = _TEXT.sub(r"\1", answer).strip()
     if (word := _word_asked(answer, bare.lower())) is not None:
         return word
-    brackets = not re.search(r"\w", bare)  # to be closed
+    brackets = not re.search(r"\w", bare)  # the brace to be closed
     sentence = "$" in bare and _LONG_WORD.search(_FORMULAS.sub("", bare))
     words = not _MATHEMATICAL.search(bare) and any(len(each) > 2 and each.isalpha() for each in bare.split())
     return Asked(answer, TEXT if brackets or sentence or words else VALUE)
 
 
 def _word_asked(answer: str, bare: str) -> Asked | None:
-    """What a gold asks for that is one of a few words, such as yes, odd or Monday."""
+    """Return what a gold such as yes, odd or Monday asks for: one of a few words."""
     classes = english().classes(bare)
     group = next((words for words in english().groups if bare in words), None)
     if group is not None and not classes & (kinds.YES | kinds.NO | kinds.TRUE | kinds.FALSE):
@@ -76,7 +77,9 @@ def _word_asked(answer: str, bare: str) -> Asked | None:
 
 
 def gold_answer(gold: str) -> str:
-    r"""The answer in a gold that comes as `\boxed{42}`, `<answer>42</answer>` or `#### 42`, or with solution text around it."""
+    r"""Return the answer in a gold given as `\boxed{42}`, `<answer>42</answer>`, `#### 42`, or with solution text
+    around it.
+    """
     if "####" in gold:
         gold = gold.rpartition("####")[2]
     elif "\\boxed" in gold or "<answer>" in gold:
@@ -86,7 +89,7 @@ def gold_answer(gold: str) -> str:
 
 
 def judge(sections: ResponseSections, gold: Gold) -> Assessment:
-    """Correct, wrong, or why neither can be said."""
+    """Judge as correct or wrong, or explain why the answer cannot be judged."""
     right = asked(str(gold))
     reading = final_answer(sections, right.kind)
     if right.is_ambiguous:
@@ -104,7 +107,7 @@ def judge(sections: ResponseSections, gold: Gold) -> Assessment:
 
 
 def _letter_or_value(letter: Reading | None, value: Reading | None) -> Reading | None:
-    """One reading of an answer that may be a choice or a value: the stronger one, with the other as its alternative."""
+    """Return the stronger reading of an answer that may be a choice or a value, with the other as its alternative."""
     if letter is None or value is None:
         return letter or value
     first, second = (value, letter) if value.rank > letter.rank else (letter, value)
@@ -121,7 +124,7 @@ def _compared(sections: ResponseSections, reading: Reading, right: Asked) -> Ass
 
 
 def _comparison(sections: ResponseSections, reading: Reading, right: str) -> AnswerComparison:
-    """The answer or its alternative beside the gold, as the statement asks for it."""
+    """Compare the answer or its alternative with the gold, in the form that the statement asks for."""
     result = compare(reading.answer, right)
     if result.equal:
         return result
@@ -141,12 +144,12 @@ def _comparison(sections: ResponseSections, reading: Reading, right: str) -> Ans
 
 
 def _is_same(part: str, first: str, right: str) -> bool:
-    """True if one of several values says the same: "95 minutes or 1 hour and 35 minutes"."""
+    """True if several values are all equal to the gold: "95 minutes or 1 hour and 35 minutes"."""
     return bool(compare(part, right).equal or compare(part, first).equal)
 
 
 def _is_restated(sections: ResponseSections, found: Assessment, gold: str) -> bool:
-    """True if a right answer only repeats what the statement asks to work out: `2 + 3` does not answer "Evaluate 2 + 3"."""
+    """True if a right answer only repeats the expression to evaluate: `2 + 3` does not answer "Evaluate 2 + 3"."""
     answer, statement = found.answer or "", sections.statement
     label = len(answer.strip("()[]. ")) < 2
     return (

@@ -1,7 +1,7 @@
-"""`math-verify`: Hugging Face's Math-Verify as it comes, for comparison. Needs the extra `math-verify`.
+"""`math-verify`: Hugging Face's Math-Verify unchanged, for comparison. Needs the extra `math-verify`.
 
-It stops itself with signals, which only work in a main thread, and loads sympy; so it runs in a worker process, with
-our time limit as well as its own of five seconds. It sees the response after thinking.
+It enforces time limits with signals, which only work in a main thread, and loads sympy; so it runs in a worker process,
+with our time limit as well as its own of five seconds. It sees the response after thinking.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ from markscheme.marking.protocol import Assessment, get_protocol
 from markscheme.marking.reading.sections import ResponseSections
 from markscheme.types import Gold, Verdict
 
-TIME_LIMIT = 30.0  # Seconds. Its own limits apply to each parse and each comparison; this one to all of them together.
-MAX_LENGTH = 200_000  # of a longer response only the end is given to it: its patterns take a minute on a megabyte
+TIME_LIMIT = 30.0  # Seconds. Its own limits apply to each parse and comparison, this one to all of them together.
+MAX_LENGTH = 200_000  # only the end of a longer response is passed: the library's patterns take a minute on a megabyte
 
 
 def judge(sections: ResponseSections, gold: Gold) -> Assessment:
-    """The library's verdict on the text, and the answer it took."""
+    """Return the library's verdict on the text, and the answer it used."""
     from markscheme.marking.sandbox import default_pool
 
     if not get_protocol("math-verify").available():
@@ -37,10 +37,12 @@ def judge(sections: ResponseSections, gold: Gold) -> Assessment:
 
 
 def ask(text: str, gold: str) -> list[Any]:
-    """Ask the library, in the worker: is it right, the answer as it shows it, could it read the gold."""
+    """Run the library in the worker: return whether the answer is right, how it shows it, and whether it parsed the
+    gold.
+    """
     from math_verify import parse, verify
 
-    # A bare gold is LaTeX without its dollars, which is how the library wants it.
+    # A bare gold needs dollars to be parsed as LaTeX.
     wanted = parse(gold if "$" in gold or "\\boxed" in gold else f"${gold}$")
     found = parse(text)
     return [bool(wanted) and bool(verify(wanted, found)), str(found[-1]) if found else "", bool(wanted)]

@@ -1,6 +1,6 @@
-r"""`normalized`: the last `\boxed{}`, common LaTeX markers and whitespace removed, lower-cased, compared as strings.
+r"""`normalized`: the last `\boxed{}` without common LaTeX markers and whitespace, lower-cased, compared as strings.
 
-Without a box, an output that is nothing but the answer counts too.
+Without a box, an output that consists of the answer counts too.
 """
 
 from __future__ import annotations
@@ -15,24 +15,24 @@ from markscheme.marking.reading.sections import ResponseSections
 from markscheme.types import Gold, Verdict
 
 _MARKERS = re.compile(
-    r"(\\\\)"  # the end of a row, which stays: the space after it is white space, not the `\ ` that is removed below
+    r"(\\\\)"  # a row separator, kept: the space after it is whitespace, not the `\ ` removed below
     r"|\\(?:left|right|displaystyle|text|textbf|textit|textrm|mathrm|mathbf|mbox|bigl?|bigr?|limits)(?![a-zA-Z])"
     r"|\\[!,;: ]|\\\(|\\\)|\\\[|\\\]|[$\s]"
 )
 
 
 def normalize(text: str) -> str:
-    """The string that is compared."""
+    """Return the string that is compared."""
     text = _MARKERS.sub(r"\1", plain(text)).replace("\\dfrac", "\\frac").replace("\\tfrac", "\\frac")
     return text.rstrip(".").lower()
 
 
-# Golds come again and again, and are few; responses are neither, so only golds are remembered.
+# Only golds are cached: they are few and recur, unlike responses.
 _normalized_gold = lru_cache(maxsize=16384)(normalize)
 
 
 def judge(sections: ResponseSections, gold: Gold) -> Assessment:
-    """No mathematics: `0.5` is not `\\frac{1}{2}` here."""
+    r"""Compare the strings without any mathematics: `0.5` is not `\frac{1}{2}` here."""
     assert isinstance(gold, str)
     box = last_box(sections.text, sections.start, sections.end)
     if box is None:
@@ -42,7 +42,7 @@ def judge(sections: ResponseSections, gold: Gold) -> Assessment:
 
 
 def _whole(sections: ResponseSections, gold: str) -> Assessment:
-    """Without a box, an output that is just the answer. Only a short text can be that: no need to rewrite a long one."""
+    """Return an output without a box that consists of the answer. Only a short text can."""
     whole = sections.final.strip()
     bare = whole and not sections.cut_off and len(whole) <= 4 * len(gold) + 40
     if bare and normalize(whole) == _normalized_gold(gold):

@@ -1,7 +1,8 @@
-r"""Protocols that compare strings, to the letter of the programs that published them; beside ours they show what a grader costs.
+"""Protocols that compare strings exactly as published programs do; next to ours, they show what a grader costs.
 
-lm-evaluation-harness' `strict-match` and `flexible-extract` (task `gsm8k`, version 3), `GSM8KBenchmark`, nanochat's AIME
-tasks, and an exact box. None of them knows that 18.0 is 18; `gsm8k-*` and `aime` are the same ideas without the accidents.
+lm-evaluation-harness' `strict-match` and `flexible-extract` (task `gsm8k`, version 3), `GSM8KBenchmark`, nanochat's
+AIME tasks, and an exact box. None of them knows that 18.0 is 18; `gsm8k-*` and `aime` are the same ideas without these
+quirks.
 """
 
 from __future__ import annotations
@@ -16,15 +17,15 @@ from markscheme.types import Gold, Verdict
 _STRICT = re.compile(r"#### (\-?[0-9\.\,]+)")
 _FLEXIBLE_CHARACTERS = "$.,0123456789"
 _SIGNS = re.compile(r"[$.,0-9][$.,]*+")
-_LONGEST = 1 << 20  # characters of a "number"; where a longer one begins is not looked for
+_LONGEST = 1 << 20  # longest "number"; the start of a longer one is not searched
 _BENCHMARK = re.compile(r"####\s*+([\d.\-]++)")
 _OPEN = "\\boxed{"
 _OTHER = "is not the string"
 
 
 def lm_eval_strict(sections: ResponseSections, gold: Gold) -> Assessment:
-    """The *first* `#### N` after thinking; `#### 18.0` and `####18` are wrong."""
-    # The harness never sees an invented next question cut off, so neither does this: only thinking is set apart.
+    """Compare the *first* `#### N` after thinking; `#### 18.0` and `####18` are wrong."""
+    # The harness does not cut off an invented next question, so this rule does not either; only thinking is removed.
     found = _STRICT.search(sections.text, sections.after_thinking, sections.sequel_end)
     if found is None:
         return Assessment(Verdict.NO_ANSWER, why="no match of '#### N'")
@@ -32,7 +33,7 @@ def lm_eval_strict(sections: ResponseSections, gold: Gold) -> Assessment:
 
 
 def lm_eval_flexible(sections: ResponseSections, gold: Gold) -> Assessment:
-    """The last match after thinking, which may be `$.` or `-5` out of `18-5`."""
+    """Compare the last match after thinking, which may be `$.`, or `-5` from `18-5`."""
     text, start = sections.text, sections.after_thinking
     stop = _end_of_last_match(text, start, sections.sequel_end)
     if stop == start:
@@ -44,9 +45,9 @@ def lm_eval_flexible(sections: ResponseSections, gold: Gold) -> Assessment:
 
 
 def _end_of_last_match(text: str, start: int, end: int) -> int:
-    """Where the last match of `(-?[$0-9.,]{2,})|(-?[0-9]+)` ends, looked for from the end; `start` if there is none.
+    """Return the end of the last match of `(-?[$0-9.,]{2,})|(-?[0-9]+)`, searched from the end; `start` if none.
 
-    Such a match is a whole run of these characters that holds a digit or is longer than one, with the minus before it.
+    Such a match is a whole run of these characters with a digit or more than one character, including a leading minus.
     """
     digit = max(text.rfind(each, start, end) for each in "0123456789") + 1
     behind = _SIGNS.match(text, digit - 1, end) if digit else None
@@ -57,10 +58,12 @@ def _end_of_last_match(text: str, start: int, end: int) -> int:
 
 
 def gsm8k_benchmark(sections: ResponseSections, gold: Gold) -> Assessment:
-    """The text after the first `####`, thinking included: digits, points and minus signs only, of the gold too.
+    """Compare the text after the first `####`, thinking included: digits, points and minus signs only, also in the
+    gold.
 
-    So `1,010` is read as `1` and `$18` is nothing; a gold without `####` is the number itself. Without `####` the entire
-    output is the answer: so says the document, while the published code finds none."""
+    So `1,010` is read as `1` and `$18` is nothing; a gold without `####` is the number itself. Without `####` the
+    entire output is the answer, as documented, although the published code finds none.
+    """
     wanted = _BENCHMARK.search(text if "####" in (text := str(gold)) else f"#### {text}")
     stated = _BENCHMARK.search(sections.text)
     if stated is None:
@@ -73,9 +76,11 @@ def gsm8k_benchmark(sections: ResponseSections, gold: Gold) -> Assessment:
 
 
 def nanochat_aime(sections: ResponseSections, gold: Gold) -> Assessment:
-    r"""The last `\boxed{…}`, in thinking too; it ends at its first closing brace, and only white space around it is forgiven."""
+    r"""Compare the last `\boxed{…}`, in thinking too; it ends at its first closing brace, and only outer whitespace is
+    ignored.
+    """
     text, last, at = sections.text, None, sections.text.find(_OPEN)
-    while at >= 0:  # one after the other from the left, as a regular expression finds them; the length bounds the work
+    while at >= 0:  # from left to right like a regular expression; the length bounds the work
         begin = at + len(_OPEN)
         end = text.find("}", begin)
         if end < 0:
@@ -89,7 +94,7 @@ def nanochat_aime(sections: ResponseSections, gold: Gold) -> Assessment:
 
 
 def boxed_exact(sections: ResponseSections, gold: Gold) -> Assessment:
-    r"""The last `\boxed{…}` is, character for character, the gold integer: `073`, `73.0` and `73^\circ` are not 73 here."""
+    r"""Require the last `\boxed{…}` to be the gold integer exactly: `073`, `73.0` and `73^\circ` are not 73 here."""
     text = sections.text
     box = last_box(text, sections.after_thinking, sections.end)
     if box is None or not text.startswith("\\boxed", box.outer_start) or box.outer_end == box.end:
@@ -105,7 +110,7 @@ def _as_strings(answer: str, right: str | None, span: tuple[int, int]) -> Assess
 
 
 def _as_the_harness(which: str, answer: str, span: tuple[int, int], gold: Gold) -> Assessment:
-    """The harness' exact_match, after `,`, `$` and a final point are removed."""
+    """Compare like the harness' exact_match, which removes `,`, `$` and a final point."""
     right = str(gold)
     right = right[right.rfind("#### ") + 5 :] if "#### " in right else right
     same, shown = _bare(answer) == _bare(right), f"{which}, {answer[:40]!r},"

@@ -1,4 +1,4 @@
-r"""Every built-in protocol: one table. A file in this folder says how a rule judges; its name and version are here.
+"""The table of built-in protocols. The files in this folder contain the rules; their names and versions are here.
 
 A version goes up whenever any response would be judged differently. The judging code is imported on first use, because
 mathematical equality takes longer to import than `markscheme list` to run.
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def _in_file(name: str, function: str = "judge") -> Judge:
-    """A function of a file in this folder, imported when it is first called."""
+    """Return a function of a file in this folder, imported on the first call."""
 
     @cache
     def loaded() -> Judge:
@@ -50,9 +50,9 @@ PROTOCOLS: Final = (
     Protocol("gsm8k-numeric", "7", "the ANSWER: line as a number, with the usual fallbacks", "number",
              _in_file("gsm8k", "numeric"), asks=_a_number),
     Protocol("gsm8k-flexible", "5", "the last number in the response", "number", _in_file("gsm8k", "flexible")),
-    Protocol("gsm8k-lm-eval-strict", "4", "lm-evaluation-harness' strict-match as it is, the first #### N", "number",
+    Protocol("gsm8k-lm-eval-strict", "4", "lm-evaluation-harness' strict-match, unchanged: the first #### N", "number",
              _in_file("published", "lm_eval_strict")),
-    Protocol("gsm8k-lm-eval-flexible", "4", "lm-evaluation-harness' flexible-extract as it is, the last match", "number",
+    Protocol("gsm8k-lm-eval-flexible", "4", "lm-evaluation-harness' flexible-extract, unchanged: the last match", "number",
              _in_file("published", "lm_eval_flexible")),
     Protocol("gsm8k-benchmark", "4", "GSM8KBenchmark as documented: the first #### N as a string, else the entire output", "number",
              _in_file("published", "gsm8k_benchmark")),
@@ -62,7 +62,7 @@ PROTOCOLS: Final = (
              _in_file("published", "nanochat_aime")),
     Protocol("normalized", "4", "the last box, LaTeX markers and spaces removed, equal strings", "text", _in_file("normalized")),
     Protocol("math", "7", "mathematical equality with the final answer", "text", _in_file("math"), slow=True, asks=_as_the_gold),
-    Protocol("math-verify", "4", "Math-Verify as it comes, for comparison", "text", _in_file("math_verify"), slow=True,
+    Protocol("math-verify", "4", "Math-Verify unchanged, for comparison", "text", _in_file("math_verify"), slow=True,
              needs="math_verify"),
     Protocol("judge-reply", "1", "what a judge says, in just the words it was asked for", "opinion", _in_file("judge_reply")),
 )  # fmt: skip

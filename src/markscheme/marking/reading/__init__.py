@@ -1,4 +1,4 @@
-"""What a response says: its tokens, its clauses with their mood, and the rule that finds the answer in them.
+"""Split a response into tokens and clauses and find its answer.
 
-The reader never sees the gold. It is told the kind of answer that is asked for, and the statement where it is known.
+The reader never sees the gold. It knows the kind of answer and, if available, the problem statement.
 """

@@ -1,6 +1,6 @@
-"""Why a reply holds no answer: a refusal, a content filter, an empty reply, or nothing but a tool call.
+"""Explain why a reply has no answer: a refusal, a content filter, an empty reply, or only a tool call.
 
-These become flags of the mark: a model that declined was not wrong in the way of one that erred.
+The reason becomes a flag of the mark, so that refusals can be told apart from wrong answers.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ _LONGEST_REFUSAL: Final = 800
 
 
 def absence(text: str, response: Response | None = None) -> str | None:
-    """What takes the place of an answer; `None` for a reply like any other."""
+    """Return the reason why a reply has no answer, or `None` for an ordinary reply."""
     if response is not None and response.finish_reason == "content_filter":
         return FILTERED
     if not text or text.isspace():
-        beside = " ".join(map(str, response.metadata)) if response is not None else ""  # names of fields of the message
+        beside = " ".join(map(str, response.metadata)) if response is not None else ""  # message fields
         return TOOL_CALL if "tool" in beside else REFUSAL if "refusal" in beside else EMPTY
     if not text[0].isalnum() and _CALLS.match(text):
         return TOOL_CALL
@@ -37,7 +37,7 @@ def absence(text: str, response: Response | None = None) -> str | None:
 
 def _refuses(text: str) -> bool:
     """True if a text opens with a refusal and gives no value."""
-    from markscheme.marking.reading import kinds  # the lexicon is read when it is first needed
+    from markscheme.marking.reading import kinds  # load the lexicon only when it is needed
     from markscheme.marking.reading.lexer import lex
 
     lexed = lex(text, 0, len(text))

@@ -1,7 +1,8 @@
-r"""The last box of a response: braces balanced, unclosed boxes, `\boxed 73`, `\fbox{73}`; adjacent boxes as one list.
+r"""Find the last box of a response: balanced braces, unclosed boxes, `\boxed 73`, `\fbox{73}`, adjacent boxes as a
+list.
 
 Scans backwards from the end and looks at each character a bounded number of times, so that a million unclosed boxes
-cost no more than their length.
+take linear time.
 """
 
 from __future__ import annotations
@@ -21,13 +22,13 @@ _SUBSCRIPT: Final = re.compile(r"_(?:\{[^{}\n]{1,20}\}|\d{1,2})")
 _FACTOR: Final = re.compile(r"\s?(?:\\pi(?![a-zA-Z])|\\sqrt\{[^{}\n]{1,20}\}|\\?%)")
 _BEFORE_A_SIGN: Final = re.compile(r"(?:[$=(\[]|\\[(\[])\s?\Z")
 _PLACEHOLDERS: Final = frozenset(words("placeholders"))
-_MAX_BOXES: Final = 32  # more boxes in a row than any list of solutions has
-_NEAR: Final = 400  # how far before a box the box before it may begin to be read as one list with it
-_GAP: Final = 60  # characters between two boxes of a list
-FORGOTTEN: Final = 40  # in a text with less before it, a box without its brace is one whose brace was forgotten
+_MAX_BOXES: Final = 32  # most boxes in one list
+_NEAR: Final = 400  # how far apart two boxes of one list may begin
+_GAP: Final = 60  # most characters between two boxes of a list
+FORGOTTEN: Final = 40  # with less text before it, an unclosed box only lacks its brace
 
-# Between boxes that list one answer: "," ";" "and" or a \quad among mathematics' own brackets and spaces, then perhaps
-# the name of the next unknown ("x = \boxed{2}, y = \boxed{3}"). Spaces alone list nothing.
+# What may separate the boxes of one list: "," ";" "and" or a \quad, with brackets and spaces of mathematics, then
+# perhaps the name of the next unknown ("x = \boxed{2}, y = \boxed{3}"). Spaces alone do not make a list.
 _SPACE: Final = re.compile(r"(?>(?:[ \t$*]|\\[()\[\],;: ]|\n(?!\s*\n))*)")
 _JOIN: Final = re.compile(
     rf"[,;&、，；،]|\\q?quad|\\text\s?\{{\s*,?\s*{either('joins')}\s*\}}|(?:,\s*)?{either('joins')}(?![a-zA-Z])"
@@ -39,7 +40,7 @@ _APPROXIMATELY: Final = re.compile(rf"(?:\\approx|≈|\\simeq|,?\s*{either('appr
 
 
 class Box(NamedTuple):
-    """The content of a box, its position, and where the command begins and ends."""
+    """The content of a box, its position, and the start and end of the command."""
 
     content: str
     start: int
@@ -49,7 +50,7 @@ class Box(NamedTuple):
 
 
 def last_box(text: str, start: int, end: int) -> Box | None:
-    """The last box with something in it, in `text[start:end]`."""
+    """Return the last non-empty box in `text[start:end]`."""
     stop = end
     for _ in range(TRIES):
         at = _last_command(text, start, stop)
@@ -63,20 +64,22 @@ def last_box(text: str, start: int, end: int) -> Box | None:
 
 
 def _last_command(text: str, start: int, stop: int) -> int:
-    r"""Where the last `\boxed`, `\fbox`, or a `boxed{` that lost its backslash begins; -1 without one."""
+    r"""Return the start of the last `\boxed`, `\fbox`, or `boxed{` that lost its backslash, or -1."""
     boxed = text.rfind("boxed", start, stop)
     if boxed > start and text[boxed - 1] == "\\":
         boxed -= 1
-    elif boxed >= 0 and not text.startswith("{", boxed + 5):  # the word, in prose
+    elif boxed >= 0 and not text.startswith("{", boxed + 5):  # the word "boxed" in prose
         boxed = max(text.rfind("\\boxed", start, boxed), text.rfind("boxed{", start, boxed))
-    # Only what follows the last \boxed can hold a later \fbox, and that is usually a few characters.
+    # A later \fbox can only follow the last \boxed, and that is usually a few characters.
     framed = text.rfind("\\fbox", boxed if boxed >= 0 else start, stop)
     return framed if framed > boxed else boxed
 
 
 def _box_at(text: str, at: int, stop: int, end: int) -> Box | None:
-    """The box whose command begins at `at`; its brace is looked for up to `stop`, an unclosed one ends with its line."""
-    inside = at + (6 if text.startswith("\\boxed", at) else 5)  # \fbox and boxed have five letters each
+    """Return the box whose command starts at `at`. Its brace is searched up to `stop`; an unclosed box ends with its
+    line.
+    """
+    inside = at + (6 if text.startswith("\\boxed", at) else 5)  # \fbox and boxed both have five characters
     while inside < stop and text[inside] in " \t\n*":
         inside += 1
     if not text.startswith("{", inside, stop):
@@ -89,16 +92,16 @@ def _box_at(text: str, at: int, stop: int, end: int) -> Box | None:
         broken = _UNCLOSED_END.search(text, inside, limit)
         close = broken.start() if broken else limit
         return Box(text[inside:close], inside, close, at, close)
-    base = _SUBSCRIPT.match(text, close + 1, end)  # \boxed{52}_8: the base belongs to the number
+    base = _SUBSCRIPT.match(text, close + 1, end)  # \boxed{52}_8: the base is part of the number
     content = text[inside:close] + (base[0] if base else "")
     return Box(content, inside, close, at, base.end() if base else close + 1)
 
 
 def closing_brace(text: str, at: int, end: int) -> int:
-    """Where the group that was opened just before `at` closes, or -1."""
+    """Return the position of the brace that closes the group opened just before `at`, or -1."""
     close = text.find("}", at, end)
     if close < 0 or (text.find("{", at, close) < 0 and text.find("\\", at, close) < 0):
-        return close  # nothing nested or escaped: nearly every box
+        return close  # fast path: nothing nested or escaped
     depth = 1
     for brace in _BRACE.finditer(text, at, end):
         depth += (brace[0] == "{") - (brace[0] == "}")
@@ -108,8 +111,10 @@ def closing_brace(text: str, at: int, end: int) -> int:
 
 
 def _last_boxes(text: str, start: int, end: int) -> tuple[Box, ...]:
-    """The last box with the boxes before it that belong to the same list, in order; of an exact and an approximate
-    value the exact one."""
+    """Return the last box with the earlier boxes of the same list, in order.
+
+    Of an exact and an approximate value, only the exact one is returned.
+    """
     last = last_box(text, start, end)
     boxes = [last] if last is not None else []
     while boxes and len(boxes) < _MAX_BOXES:
@@ -117,7 +122,7 @@ def _last_boxes(text: str, start: int, end: int) -> tuple[Box, ...]:
         at = _last_command(text, max(start, first.outer_start - _NEAR), first.outer_start)
         before = _box_at(text, at, first.outer_start, end) if at >= 0 else None
         if before is None or before.outer_end == before.end or first.outer_start - before.outer_end > _GAP:
-            break  # none, unclosed (so that it encloses the later one), or too far away
+            break  # no box, an unclosed one (which encloses the later one), or too far away
         gap = text[before.outer_end : first.outer_start]
         if len(boxes) == 1 and (_is_approximate(gap) or first.content.lstrip().startswith(("\\approx", "≈"))):
             return (before,)
@@ -133,7 +138,7 @@ def _is_approximate(gap: str) -> bool:
 
 
 def _lists(gap: str) -> bool:
-    """True if the text between two boxes makes one list of them: at most three marks or words that join."""
+    """True if the text between two boxes makes them one list: at most three joining marks or words."""
     at = 0
     for joins in range(4):
         space = _SPACE.match(gap, at)
@@ -148,7 +153,7 @@ def _lists(gap: str) -> bool:
 
 
 def boxed_answer(text: str, start: int, end: int) -> ExtractedAnswer | None:
-    """What the last box, or the last list of boxes, holds."""
+    """Return the content of the last box, or of the last list of boxes."""
     last = text.rfind("box", start, end)
     if last < 0:
         return None
@@ -167,8 +172,10 @@ def boxed_answer(text: str, start: int, end: int) -> ExtractedAnswer | None:
 
 
 def _plain_box(text: str, start: int, end: int, at: int) -> ExtractedAnswer | None:
-    r"""The last box, at `at`, if it is `\boxed{73}` and nothing near it could belong to it: most boxes, at a third of the
-    cost."""
+    r"""Return the last box, at `at`, if it is a plain `\boxed{73}` with nothing attached.
+
+    This is the fast path for most boxes, at a third of the cost.
+    """
     if at < start or not text.startswith("\\boxed{", at, end) or text[at - 1 : at] == "-":
         return None
     close = closing_brace(text, at + 7, min(end, at + 7 + MAX_CONTENT))
@@ -181,7 +188,7 @@ def _plain_box(text: str, start: int, end: int, at: int) -> ExtractedAnswer | No
 
 
 def _with_factor(text: str, start: int, end: int, box: Box) -> ExtractedAnswer:
-    r"""A box with the factor or sign that was left outside of it: `\boxed{12}\pi`, `$-\boxed{5}$`."""
+    r"""Return a box with the factor or sign left outside of it: `\boxed{12}\pi`, `$-\boxed{5}$`."""
     content, begin, finish, at = box.content, box.start, box.end, box.outer_start
     factor = _FACTOR.match(text, box.outer_end, end) if box.outer_end > box.end else None
     if factor is not None:

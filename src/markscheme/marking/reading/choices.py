@@ -1,4 +1,4 @@
-r"""The choices of a problem: given with it, or read from its statement. Letter, text and value are the same answer."""
+"""Find the choices of a problem, given with it or read from its statement. Letter, text and value are the same answer."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ _LETTERS: Final = "ABCDEFGHIJ"
 _MARK: Final = re.compile(
     r"(?:\\(?:textbf|text|mathrm|mathbf|bf|rm)\s?\{?\s?)?[(（\[]?\s?(?P<letter>[A-J])\s?(?:[)）\]]|[.:、．：](?!\w))\s?\}?[).]?(?:\\[ ,;]|~|\\q?quad|\$)*"
 )
-_LONGEST: Final = 20_000  # characters of a statement that are looked at
+_LONGEST: Final = 20_000  # longest statement that is searched
 
 
 def choice_texts(choices: tuple[str, ...], statement: str) -> dict[str, str]:
-    """The text of each choice by its letter; empty if the problem has none."""
+    """Return the text of each choice by letter; empty if the problem has no choices."""
     if not choices:
         return _stated_choices(statement[-_LONGEST:]) if statement else {}
     texts = {}
@@ -26,7 +26,7 @@ def choice_texts(choices: tuple[str, ...], statement: str) -> dict[str, str]:
 
 @lru_cache(maxsize=4096)
 def _stated_choices(statement: str) -> dict[str, str]:
-    """Choices in the statement: the last run of marks A, B, C … in order, at least two of them."""
+    """Return the choices in the statement: the last run of marks A, B, C … in order, at least two of them."""
     run: list[re.Match[str]] = []
     best: list[re.Match[str]] = []
     for mark in _MARK.finditer(statement):
@@ -44,7 +44,7 @@ def _stated_choices(statement: str) -> dict[str, str]:
 
 
 def _without_layout(text: str) -> str:
-    """A choice without what sets it apart from the next one: `12 \\qquad`, `$12$,`, `& 12 \\\\` in aligned rows."""
+    r"""Return a choice without its separator: `12 \qquad`, `$12$,`, `& 12 \\` in aligned rows."""
     if "\\begin{" not in text:
         text = text.partition("\\end{")[0]
     for _ in range(4):

@@ -1,7 +1,7 @@
-"""A text cut into clauses, and the mood in which a clause says a value.
+"""Split a text into clauses and find the mood in which each clause states a value.
 
-A clause ends with its sentence or line, or where "but", "because" or "if" begins the next one. Whether a value is
-asserted is decided here once, from the lexicon, for every form of answer.
+A clause ends with its sentence or line, or where "but", "because" or "if" begins the next one. This module decides for
+every form of answer whether a value is asserted; the words come from the lexicon.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _TAKES_BACK: Final = kinds.RETRACT | kinds.NO
 _ENDS: Final = kinds.STOP | kinds.ASKS | kinds.LINE
 _ARROWS: Final = ("→", "⇒", "\\Rightarrow", "\\implies")
 _BULLETS: Final = ("- ", "• ", "+ ", "– ")
-# A clause with one of these has said something.
+# A clause with one of these kinds has content.
 _SAYING: Final = (
     VALUES | kinds.IS | kinds.NOT | kinds.GOOD | kinds.BAD | kinds.YES | kinds.NO | kinds.CHOOSE | kinds.REMARK | kinds.STEP
 )  # fmt: skip
@@ -28,18 +28,18 @@ _SKIPPED: Final = kinds.EMPHASIS | kinds.OPEN | kinds.CLOSE
 
 
 class Clause(NamedTuple):
-    """Tokens `first` to `last`, without the one that ends it."""
+    """Tokens `first` to `last`, without the one that ends the clause."""
 
     first: int
     last: int
-    opener: int  # BUT, BECAUSE and IF, as far as the word that begins it is one
-    ender: int  # the form of the token that ends it
-    supposed: bool = False  # whether a condition goes before it
-    kinds: int = 0  # of all of its tokens
+    opener: int  # BUT, BECAUSE or IF if such a word opens the clause
+    ender: int  # form of the token that ends the clause
+    supposed: bool = False  # whether a condition precedes the clause
+    kinds: int = 0  # kinds of all its tokens
 
 
 def clauses(lexed: Lexed) -> list[Clause]:
-    """The clauses of a text, in order."""
+    """Return the clauses of a text in order."""
     if "clauses" not in lexed.made:
         lexed.made["clauses"] = _cut(lexed)
     found: list[Clause] = lexed.made["clauses"]
@@ -88,7 +88,7 @@ def _begins_clause(lexed: Lexed, at: int, first: int) -> bool:
     if form & _CUTS:
         if form & kinds.BUT or at == first:
             return True
-        # "The remainder when 15 is divided by 4" has said nothing yet where "when" comes, and goes on.
+        # In "The remainder when 15 is divided by 4", the clause has no content yet at "when" and continues.
         return lexed.has(_SAYING, first, at - 1) or all(each.kinds & _SKIPPED for each in tokens[first:at])
     if at == first:
         return False
@@ -109,7 +109,7 @@ def _denies(lexed: Lexed, at: int, first: int) -> bool:
 
 
 def mood_of(lexed: Lexed, clause: Clause, at: int, last: int) -> str:
-    """How the clause says the value in tokens `at` to `last`."""
+    """Return the mood in which the clause states the value in tokens `at` to `last`."""
     tokens = lexed.tokens
     if clause.ender == kinds.ASKS:
         return ASKED
@@ -134,7 +134,7 @@ def mood_of(lexed: Lexed, clause: Clause, at: int, last: int) -> str:
     if _is_refused(lexed, following) and not lexed.has(VALUES | kinds.COMMA, last + 1, clause.last):
         return DENIED
     if any(token.kinds & kinds.HEDGE for token in following):
-        return HEDGED  # where the verb comes last
+        return HEDGED  # verb-final languages
     if _is_sought(tokens, clause.first, at):
         return ASKED
     if clause.kinds & kinds.UNKNOWN and _is_doubted(tokens, clause.first, at):
@@ -145,7 +145,7 @@ def mood_of(lexed: Lexed, clause: Clause, at: int, last: int) -> str:
 
 
 def _is_refused(lexed: Lexed, following: list[Token]) -> bool:
-    """True if the word after a value denies it, as where the verb comes last: Aではない, 5이 아닙니다."""
+    """True if the word after a value denies it, in verb-final languages: Aではない, 5이 아닙니다."""
     if not following or not following[0].kinds & kinds.WORD:
         return False
     particle = not lexed.text[following[0].start].isascii() and following[0].end - following[0].start < 3
@@ -175,15 +175,15 @@ def _is_between(tokens: list[Token], first: int, at: int) -> bool:
 
 
 def _goes_on(tokens: list[Token], last: int, end: int) -> bool:
-    """True if more of a sentence follows a value: "she needs at least 34 boxes" says how many."""
+    """True if the sentence continues after a value: "she needs at least 34 boxes" gives a quantity."""
     if tokens[last].kinds & kinds.WORD and not tokens[last].kinds & (kinds.NUMERAL | kinds.BOUND):
-        return True  # a unit is a part of the value
+        return True  # a unit is part of the value
     after = tokens[last + 1].kinds if last < end else 0
     return bool(after & kinds.WORD) and not after & (kinds.AND | kinds.OR | kinds.IS)
 
 
 def _is_denied(tokens: list[Token], first: int, at: int) -> bool:
-    """True if a "not" before a value is about it: "those that are not red are 5" says that something is 5."""
+    """True if a "not" before a value denies it. In "those that are not red are 5", it does not."""
     copula = False
     for place in range(at - 1, first - 1, -1):
         here, following = tokens[place].kinds, tokens[place + 1].kinds
@@ -210,7 +210,7 @@ def _is_sought(tokens: list[Token], first: int, at: int) -> bool:
         here, before = tokens[place].kinds, tokens[place - 1].kinds
         if here & (kinds.EQUALS | kinds.COLON | kinds.IS | kinds.ANSWER):
             return False
-        # A "who" or "which" after a noun or a comma asks nothing.
+        # A "who" or "which" after a noun or a comma is a relative pronoun.
         relative = before & kinds.COMMA or (
             before & kinds.WORD and not before & ~(kinds.UNIT | kinds.WORD | kinds.SYMBOL)
         )
@@ -228,7 +228,7 @@ def _is_doubted(tokens: list[Token], first: int, at: int) -> bool:
 
 
 def _is_hedged(tokens: list[Token], first: int, at: int) -> bool:
-    """True if a "perhaps" opens the clause or belongs to the verb of the value."""
+    """True if "perhaps" or a similar word opens the clause or modifies the verb of the value."""
     copula = False
     for place in range(at - 1, first - 1, -1):
         here = tokens[place].kinds
@@ -239,7 +239,9 @@ def _is_hedged(tokens: list[Token], first: int, at: int) -> bool:
 
 
 def _before(tokens: list[Token], first: int, at: int) -> int:
-    """The kinds of the word right before a value, past emphasis, brackets and fillers; of "is" and the one before it."""
+    """Return the kinds of the word right before a value, skipping emphasis, brackets and fillers; of "is" and the word
+    before it.
+    """
     found = 0
     for token in reversed(tokens[first:at]):
         here = token.kinds
@@ -253,7 +255,7 @@ def _before(tokens: list[Token], first: int, at: int) -> int:
 
 
 def is_called_bad(tokens: list[Token], first: int, last: int) -> bool:
-    """True if what follows a value says that it is wrong: "is wrong", "is not the answer", "cannot be right"."""
+    """True if the text after a value calls it wrong: "is wrong", "is not the answer", "cannot be right"."""
     denied, copula = False, -9
     for place, token in enumerate(tokens[first : last + 1]):
         here = token.kinds

@@ -1,7 +1,7 @@
-"""Whether a response came to its end: by its finish reason, then by what it left open, then by its last clause.
+"""Decide whether a response is complete: by its finish reason, then its open structures, then its last clause.
 
-Servers do not always say why they stopped. A text that broke off has concluded nothing, so only an answer that it
-stated before counts. Only the last two thousand characters are looked at.
+Servers do not always report why they stopped. In a text that was cut off, only an answer stated earlier counts. Only
+the last two thousand characters are examined.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ from markscheme.marking.reading.values import LETTERS, VALUE, WORD_CLASSES, Kind
 
 _LAST: Final = 600  # characters from the end that are read as sentences
 _LINE: Final = 120
-_SHORT: Final = 80  # a shorter response that ends in a word or a value is an answer as it is
-_THOUGHT: Final = 60  # an answer with less before it is not the end of any thinking
-_WORKED: Final = 140  # a shorter text is a sentence or two, and need not draw a conclusion
+_SHORT: Final = 80  # a shorter response that ends in a word or value counts as complete
+_THOUGHT: Final = 60  # an answer with less text before it does not end a line of thought
+_WORKED: Final = 140  # a shorter text is a sentence or two and needs no conclusion
 _LONG_THOUGHT: Final = 1_200
 _CIRCLE: Final = 40
-_ROUNDS: Final = 5  # a text that repeats its last words so often goes in circles
+_ROUNDS: Final = 5  # repetitions of the last words that count as a loop
 _KINDS: Final = (LETTERS, VALUE, Kind("word", sum(WORD_CLASSES.values())))
 _OPENS: Final = kinds.COMMA | kinds.COLON | kinds.EQUALS | kinds.OPEN | kinds.HASHES
 _TELLING: Final = kinds.NUMBER | kinds.FORMULA | kinds.BOX | kinds.LETTER
@@ -54,10 +54,10 @@ _AFTER_BOX: Final = re.compile(
 
 
 def is_cut_off(sections: ResponseSections) -> bool:
-    """True if a response did not end by itself: as its server says, or as its text shows.
+    """True if a response was cut off, according to its server or its text.
 
-    A model that went on to invent a next question had ended before. If the server says that the model stopped by
-    itself, a missing full stop is style; within a formula or after "the" a stop string cut it.
+    A response that continues with an invented question was complete before it. If the server reports a normal stop, a
+    missing full stop is a matter of style; within a formula or after "the", a stop string cut the text.
     """
     if sections.end < sections.sequel_end:
         return False
@@ -65,10 +65,10 @@ def is_cut_off(sections: ResponseSections) -> bool:
 
 
 def breaks_off(text: str, start: int, end: int, *, ended: bool = False) -> bool:
-    """True if `text[start:end]` stops before it has said what it was saying."""
+    """True if `text[start:end]` stops in the middle of something."""
     tail = text[max(start, end - WINDOW) : end].rstrip()
     if not tail:
-        return 0 < start < end and not ended  # thinking that was closed, and a new line for an answer
+        return 0 < start < end and not ended  # closed thinking, and a new line for an answer
     if _is_open(text, start, end, tail):
         return True
     stop = max(start, end - WINDOW) + len(tail)
@@ -87,7 +87,7 @@ def breaks_off(text: str, start: int, end: int, *, ended: bool = False) -> bool:
     blank = text[max(start, end - 40) : end]
     blank = blank[len(blank.rstrip()) :]
     if not stated and len(tail) >= _SHORT and ("\n" in blank[:-1] or blank == "  \n"):
-        return True  # the next paragraph was begun
+        return True  # the next paragraph was started
     if tail.count(tail[-_CIRCLE:]) >= _ROUNDS and not stated:
         return True
     if len(tail) < _SHORT and not start:
@@ -102,7 +102,10 @@ def breaks_off(text: str, start: int, end: int, *, ended: bool = False) -> bool:
 
 
 def _states_in_last_line(text: str, start: int, stop: int) -> bool:
-    """True if the last line announces an answer and ends in it, "ANSWER: 72": most texts do, and a line is cheap to read."""
+    """True if the last line announces an answer and ends with it: "ANSWER: 72".
+
+    This is the common case and cheap to check.
+    """
     line = text.rfind("\n", max(start, stop - _LINE), stop) + 1
     if line <= start:
         return False
@@ -117,7 +120,8 @@ def _states_in_last_line(text: str, start: int, stop: int) -> bool:
 def ends_with_answer(text: str, start: int, end: int) -> bool:
     """True if the last sentences of `text[start:end]` are complete, state an answer and do not doubt it.
 
-    Then it is judged even if its thinking was never closed: hardly any text that broke off in its thinking ends so."""
+    Such a response is judged even if its thinking was never closed: text cut off in its thinking rarely ends so.
+    """
     begin = max(start, end - _LAST)
     tail = text[begin:end].rstrip()
     if end - start < _THOUGHT or not tail:
@@ -164,7 +168,7 @@ def _is_open(text: str, start: int, end: int, tail: str) -> bool:
 
 
 def _stops_short(lexed: Lexed, clause: Clause, tail: str) -> bool:
-    """True if the last token is one that something must follow: an operator, a comma, "the", the mark of a list."""
+    """True if the last token needs a continuation: an operator, a comma, "the", a list marker."""
     line = tail[tail.rfind("\n") + 1 :]
     if "\n" in tail and (_LIST_MARK.fullmatch(line) or _is_next_number(tail, line)):
         return True
@@ -181,7 +185,7 @@ def _stops_short(lexed: Lexed, clause: Clause, tail: str) -> bool:
 
 
 def _heads_a_step(lexed: Lexed, clause: Clause, tail: str, line: str) -> bool:
-    """True if the last line is the heading of a step that is missing: `### Step 2: Add them`."""
+    """True if the last line is a heading without its step: `### Step 2: Add them`."""
     tokens = lexed.tokens[clause.first : clause.last + 1]
     step = next((token.kinds & kinds.STEP for token in tokens if token.kinds & kinds.WORD), 0)
     return (
@@ -219,7 +223,7 @@ def _stated_at_end(lexed: Lexed, parts: list[Clause], *, trailing: int, long: bo
 def _ends_in(
     lexed: Lexed, parts: list[Clause], each: Candidate, kind: Kind, first: int, trailing: int, long: bool
 ) -> bool:
-    """True if a candidate of the last clauses is what the last sentence, from token `first` on, gives as its answer."""
+    """True if a candidate of the last clauses is the answer given by the last sentence, which starts at token `first`."""
     tokens, value = lexed.tokens, each.value
     stops = bool(tokens[-1].kinds & kinds.STOP)
     if each.rank >= CHOSEN or (each.rule in ANNOUNCED and stops):
@@ -228,7 +232,7 @@ def _ends_in(
         return True  # "C. The bottom one"
     formula = lexed.has(kinds.FORMULA | kinds.EQUALS, value.first, value.last) and value.content.count("=") < 2
     if value.first < first or (each.rule == "a line of its own" and long and formula):
-        return False  # a formula on a line of its own may be any step
+        return False  # a formula on its own line may be any step
     few = sum(bool(token.kinds & kinds.WORD) for token in tokens[value.last + 1 :]) < trailing
     equated = value.first > first and tokens[value.first - 1].kinds & (kinds.EQUALS | kinds.EMPHASIS)
     if each.rank >= CONCLUDED and (few or stops):
@@ -243,7 +247,7 @@ def _sets_stops(tail: str) -> bool:
 
 
 def _is_begun(lexed: Lexed, last: Clause) -> bool:
-    """True if a short text is the beginning of a sentence: "Ann has 12 red p"; `12 red pens` is an answer."""
+    """True if a short text is an unfinished sentence: "Ann has 12 red p"; `12 red pens` is an answer."""
     tokens = lexed.tokens[last.first : last.last + 1]
     words = [token.kinds for token in tokens if token.kinds & kinds.WORD]
     whole = kinds.STOP | kinds.ASKS | kinds.CLOSE | kinds.EMPHASIS | kinds.FORMULA | kinds.BOX
@@ -258,7 +262,7 @@ def _is_begun(lexed: Lexed, last: Clause) -> bool:
 
 
 def _is_thinking(text: str, end: int, lexed: Lexed) -> bool:
-    """True if a text thinks aloud without marks of thinking: it opens so, or has second thoughts at its end."""
+    """True if a text thinks aloud without thinking tags: it opens that way, or has second thoughts at its end."""
     doubts = sum(bool(token.kinds & kinds.THINK) for token in lexed.tokens)
     if doubts >= 2:
         return True
@@ -267,7 +271,7 @@ def _is_thinking(text: str, end: int, lexed: Lexed) -> bool:
 
 
 def thinks_on(sections: ResponseSections, at: int) -> bool:
-    """True if a text without marks of thinking has second thoughts after a place: what it said there was only a thought."""
+    """True if a text without thinking tags has second thoughts after a position: what came before was only a thought."""
     if sections.start or sections.ended or sections.end < sections.sequel_end:
         return False
     lexed = lex(sections.text, near_end(sections.text, sections.start, sections.end), sections.end)
@@ -275,7 +279,7 @@ def thinks_on(sections: ResponseSections, at: int) -> bool:
 
 
 def _is_complete(lexed: Lexed, tail: str, stated: bool, stops: bool) -> bool:
-    """True if the last sentence has its full stop, or says its value and the text sets no full stops."""
+    """True if the last sentence has its full stop, or gives its value in a text without full stops."""
     last = lexed.tokens[-1].kinds
     if _is_fragment(lexed, tail):
         return False
@@ -292,7 +296,7 @@ def _is_complete(lexed: Lexed, tail: str, stated: bool, stops: bool) -> bool:
 
 
 def _is_fragment(lexed: Lexed, tail: str) -> bool:
-    """True if the last line is a part of a word that opens sentences: "Therefor", "Th"."""
+    """True if the last line is part of a word that opens sentences: "Therefor", "Th"."""
     line = tail[tail.rfind("\n") + 1 :].strip()
     if "\n" not in tail or not line.isalpha() or not line[0].isupper() or (len(line) == 1 and line in "ABCDEFGHIJ"):
         return False
@@ -303,7 +307,9 @@ def _is_fragment(lexed: Lexed, tail: str) -> bool:
 def _concludes_nothing(lexed: Lexed, parts: list[Clause], tail: str, *, after: bool) -> bool:
     """True if a worked solution ends in one of its steps, without a word that draws a conclusion.
 
-    Such solutions end in a box or a "therefore"; of those that were cut where a sentence ends, most show only this."""
+    Complete solutions end in a box or a "therefore". When a solution is cut at a sentence end, this is usually the only
+    sign.
+    """
     if not after and len(_STRUCTURED.findall(tail)) < 2:
         return _sets_out(lexed.tokens[parts[-1].first : parts[-1].last + 1])
     return not any(
@@ -313,6 +319,6 @@ def _concludes_nothing(lexed: Lexed, parts: list[Clause], tail: str, *, after: b
 
 
 def _sets_out(tokens: list[Token]) -> bool:
-    """True if a sentence says what is to be done, not the result: "To find the area, we need the height."."""
+    """True if a sentence announces a step instead of a result: "To find the area, we need the height."."""
     asks = any(token.kinds & kinds.ASK for token in tokens[:4])
     return asks and not any(token.kinds & _TELLING for token in tokens)

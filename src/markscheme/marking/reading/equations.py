@@ -1,6 +1,6 @@
-r"""The equations of a text: its stretches of digits, operators and brackets, without the words and marks around them.
+"""Find the equations of a text: stretches of digits, operators and brackets, without the words and marks around them.
 
-A function before a bracket (`sqrt(3+5)`) belongs to the stretch, so that it is refused and not read past.
+A function before a bracket (`sqrt(3+5)`) belongs to the stretch, so that it is refused instead of skipped.
 """
 
 from __future__ import annotations
@@ -33,10 +33,10 @@ _FUNCTION_AFTER: Final = re.compile(rf"\s{{0,3}}(?:{_NAMES}|[√∛∜|⌊⌈])"
 _WRAPPERS: Final = frozenset(("boxed", "fbox", "text", "textbf", "mathbf", "mathrm", "displaystyle", "left", "right"))
 # Changes the number before it; a `!` after a result is enthusiasm.
 _FACTORIAL: Final = re.compile(r"!(?=\s?(?:[-+/=)}$`]|\*(?!\*)|\\[\])]))|[²³⁴]|\s?(?:mod|choose)\b")
-# Makes code of the equation before it: `2_`, `2 if 1 else 0`. An underscore may also end emphasis.
+# Turns the equation before it into code: `2_`, `2 if 1 else 0`. An underscore may also end emphasis.
 _CODE: Final = re.compile(r"_\w*|\s?if\b[^\n]{0,80}?\belse\b")
 _BOLD_END: Final = re.compile(r"\*\*(?=\s?[=.,]|\s*\Z)")
-MAX_LENGTH: Final = 2_000  # only the end of a longer passage is looked at
+MAX_LENGTH: Final = 2_000  # only the end of a longer passage is searched
 
 
 def equations(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
@@ -84,7 +84,7 @@ def _exclaims(text: str, begin: int, finish: int) -> bool:
 
 
 def _function_before(text: str, floor: int, start: int) -> int:
-    """The length of the name of a function right before a stretch that is its argument; 0 for prose."""
+    """Return the length of the function name right before a stretch that is its argument; 0 for prose."""
     if text[start] not in "([{0123456789":
         return 0
     name = _FUNCTION_BEFORE.search(text[max(floor, start - 16) : start])

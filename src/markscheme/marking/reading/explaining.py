@@ -1,6 +1,6 @@
-"""How a response was read: its last tokens and clauses, what each rule found, and the reading that won.
+"""Show how a response was read: its last tokens and clauses, the candidates of each rule, and the winning reading.
 
-Nothing is decided here. Everything comes from the functions that read a response when it is marked.
+Nothing is decided here. Everything comes from the functions that read a response during marking.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ from markscheme.marking.reading.values import Kind
 _RANKS: Final = {TYPESET: "typeset", STATED: "stated", CHOSEN: "chosen", CONCLUDED: "concluded", SAID: "said"}
 _TOLD: Final = ("number", "letter", "formula", "box", "hashes")
 _WIDTH: Final = 112
-_LONGEST: Final = 1_000  # characters of an answer that are shown
+_LONGEST: Final = 1_000  # longest part of an answer that is shown
 
 
 class ReadToken(msgspec.Struct, frozen=True):
-    """A token: its text, its kind, and the classes that the lexicon gives a word."""
+    """A token: its text, its kind, and the lexicon classes of a word."""
 
     text: str
     kind: str
@@ -36,7 +36,7 @@ class ReadToken(msgspec.Struct, frozen=True):
 
 
 class ReadClause(msgspec.Struct, frozen=True):
-    """A clause and the classes of the word that opens it, of those that begin a clause (BUT, BECAUSE, IF)."""
+    """A clause and, if its first word begins clauses (BUT, BECAUSE, IF), the classes of that word."""
 
     text: str
     opener: tuple[str, ...]
@@ -44,7 +44,7 @@ class ReadClause(msgspec.Struct, frozen=True):
 
 
 class ReadCandidate(msgspec.Struct, frozen=True):
-    """What a rule found in a clause, and whether it is the reading that won."""
+    """A candidate that a rule found in a clause, and whether it won."""
 
     value: str
     rank: str
@@ -56,30 +56,30 @@ class ReadCandidate(msgspec.Struct, frozen=True):
 
 
 class Explanation(msgspec.Struct, frozen=True, kw_only=True):
-    """How a response was read. Spans are positions in the response; `str()` is a text for people."""
+    """How a response was read. Spans are positions in the response; `str()` gives readable text."""
 
-    kind: str  # the kind of answer that was asked for: value, letter, word or text
+    kind: str  # the kind of answer: value, letter, word or text
     language: str
     span: tuple[int, int]  # the part of the response whose tokens are shown
     tokens: tuple[ReadToken, ...]
     clauses: tuple[ReadClause, ...]
     candidates: tuple[ReadCandidate, ...]
     answer: str | None = None
-    alternative: str | None = None  # the same answer in another writing, which is compared as well
+    alternative: str | None = None  # the same answer in another notation, also compared
     rule: str | None = None
     rank: str | None = None
     mood: str | None = None
     answer_span: tuple[int, int] | None = None
-    counts: bool  # whether the reading is judged: of a response that was cut off, only what was stated before
+    counts: bool  # whether the reading is judged; in a truncated response, only earlier statements are
     cut_off: bool
-    ending: str  # why the response is taken for complete or cut off
+    ending: str  # why the response counts as complete or truncated
 
     def __str__(self) -> str:
         return "\n".join(_lines(self))
 
 
 def explained(sections: ResponseSections, kind: Kind) -> Explanation:
-    """How the reader comes to the answer of a response, of the kind that is asked for."""
+    """Explain how the reader finds the answer of a response, for the given kind of answer."""
     reading = read_answer(sections, kind)
     plain, choices = prepared(sections)
     span = _window(plain, reading)
@@ -124,7 +124,7 @@ def explained(sections: ResponseSections, kind: Kind) -> Explanation:
 
 
 def _window(sections: ResponseSections, reading: Reading | None) -> tuple[int, int]:
-    """The end of the answer part, or the text around an answer that was given before it."""
+    """Return the end of the answer part, or the text around an answer that comes before it."""
     text, start = sections.text, sections.start
     end = before_loop(text, start, start + len(text[start : sections.end].rstrip()))
     begin = near_end(text, start, end)
@@ -139,7 +139,7 @@ def _classes(token: int) -> tuple[str, ...]:
 
 
 def _written(text: str) -> str:
-    """The text without lone surrogates, which fit into no file."""
+    """Return the text without lone surrogates, which cannot be encoded."""
     return text if text.isascii() else text.encode("utf-8", "replace").decode("utf-8")
 
 
@@ -158,7 +158,7 @@ def _ending(sections: ResponseSections, cut_off: bool) -> str:
 
 
 def _lines(told: Explanation) -> Iterator[str]:
-    """The explanation as a text; control characters of the response are shown as marks."""
+    """Return the explanation as lines; control characters of the response are made visible."""
     yield f"asked for  {told.kind}"
     yield f"language   {told.language}"
     yield f"read       characters {told.span[0]:,} to {told.span[1]:,}"
@@ -188,7 +188,7 @@ def _lines(told: Explanation) -> Iterator[str]:
 
 
 def _with_classes(token: ReadToken) -> str:
-    """`answer‹ANSWER›`, `5‹number›`; words without a class and marks as they are."""
+    """Return `answer‹ANSWER›` or `5‹number›`; words without a class and punctuation stay as they are."""
     notes = token.classes if token.classes or token.kind not in _TOLD else (token.kind,)
     return _visible(token.text) + (f"‹{' '.join(notes)}›" if notes else "")
 

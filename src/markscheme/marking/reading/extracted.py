@@ -4,23 +4,23 @@ from __future__ import annotations
 
 from typing import Final, NamedTuple
 
-MAX_CONTENT: Final = 100_000  # an answer that has not ended after so many characters does not count
-TRIES: Final = 64  # how many candidates are looked at from the end
+MAX_CONTENT: Final = 100_000  # longest answer; a longer one is ignored
+TRIES: Final = 64  # candidates examined, counted from the end
 
 
 class ExtractedAnswer(NamedTuple):
-    """An answer in the text. `parts` are the boxes of a list in several boxes."""
+    """An answer in the text. `parts` holds the boxes of a list in several boxes."""
 
     content: str
     start: int
     end: int
-    form: str  # boxed, json, tagged …: the name of the rule
+    form: str  # name of the rule: boxed, json, tagged …
     parts: tuple[str, ...] = ()
-    outer_end: int = 0  # the end of what encloses it
+    outer_end: int = 0  # end of the enclosing form
 
 
 def trimmed(text: str, start: int, end: int, form: str) -> ExtractedAnswer:
-    """The answer without the spaces around it."""
+    """Return the answer without surrounding spaces."""
     content = text[start:end].lstrip()
     start = end - len(content)
     content = content.rstrip()

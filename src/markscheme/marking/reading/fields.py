@@ -1,7 +1,7 @@
-r"""The answer field of a JSON reply: `{"reasoning": "…", "answer": "42"}`, fenced or bare, valid or nearly so.
+"""Read the answer field of a JSON reply: `{"reasoning": "…", "answer": "42"}`, fenced or bare, valid or nearly so.
 
 Models put raw line breaks, LaTeX backslashes and unescaped quotes into their strings and forget braces, so the field is
-looked for as text. What it says is the whole answer; what the reasoning says is not.
+found by text search. Its content is the whole answer; the reasoning is ignored.
 """
 
 from __future__ import annotations
@@ -27,16 +27,16 @@ _PLACEHOLDER: Final = re.compile(
     re.IGNORECASE,
 )
 _BARE_END: Final = re.compile(r",(?!\d)|[}\n]|```")
-_LONGEST: Final = 2_000  # a longer field is a whole solution, whose end is looked at like any other text
-_REACH: Final = 20_000  # how far before the end the field may be: its reasoning may follow it
+_LONGEST: Final = 2_000  # a longer field is a whole solution, read like any other text
+_REACH: Final = 20_000  # how far from the end the field may be: its reasoning may follow it
 
 
 def json_answer(text: str, start: int, end: int) -> ExtractedAnswer | None:
-    """What the answer field of the last JSON reply says."""
+    """Return the answer field of the last JSON reply."""
     if text.find('"', start, end) < 0 and (
         text[end - 1 : end] not in ("}", "`", " ", "\n") or text[max(start, end - 64) : end].rstrip(" \n`")[-1:] != "}"
     ):
-        return None  # most responses: without a quote, only an object at the very end is looked at, for it may have '…'
+        return None  # fast path: without a double quote, only an object at the very end can hold a field
     if text.find("{", start, end) < 0:
         return None
     fields = [each for each in _FIELD.finditer(text, max(start, end - _REACH), end) if _NAME.fullmatch(each["key"])]
@@ -53,7 +53,7 @@ def json_answer(text: str, start: int, end: int) -> ExtractedAnswer | None:
 
 
 def _value(text: str, at: int, end: int) -> ExtractedAnswer | None:
-    """The value that begins at `at`: a string, a list, an object, or bare up to the end of the field."""
+    """Return the value that starts at `at`: a string, a list, an object, or bare text up to the end of the field."""
     limit = min(end, at + _LONGEST)
     opened = text[at]
     if opened in "\"'“":
@@ -72,7 +72,7 @@ _QUOTE_FOLLOWS: Final = re.compile(r"\s{0,40}+(?:[,}\]]|```|\Z)|[ \t]{0,8}+\n")
 
 
 def _closing_quote(text: str, at: int, limit: int, quote: str) -> int:
-    """Where the string ends: at a quote that is not escaped, after which the field, the object or the line ends."""
+    """Return the end of the string: an unescaped quote followed by the end of the field, object or line."""
     for _ in range(TRIES):
         close = text.find(quote, at, limit)
         if close < 0:
@@ -95,12 +95,14 @@ def _closing_bracket(text: str, at: int, limit: int) -> int:
 
 _ESCAPE: Final = re.compile(r'\\(?:u([0-9a-fA-F]{4})|([\\"/])|([nrt])(?![a-z]))')
 _JSON_ESCAPE: Final = re.compile(r'\\(?:u([0-9a-fA-F]{4})|([\\"/])|([nrt]))')
-# A command with its backslash escaped: then a single backslash is JSON's own.
+# A command with its backslash escaped: single backslashes are then JSON escapes.
 _ESCAPED_COMMAND: Final = re.compile(r"(?<!\\)\\\\[a-zA-Z]")
 
 
 def _decoded(text: str, start: int, end: int) -> ExtractedAnswer:
-    r"""The string without its escapes. `\frac` and `\nu` are LaTeX that was not escaped, not a form feed or a new line."""
+    r"""Return the string with its escapes decoded. `\frac` and `\nu` are unescaped LaTeX, not a form feed or a new
+    line.
+    """
     value = trimmed(text, start, end, "json")
     if "\\" not in value.content:
         return value
@@ -121,7 +123,7 @@ _UNNAMED: Final = frozenset(words("unnamed_fields"))
 
 
 def _flattened(value: str) -> str:
-    """A list or object as a person would write it: `[1, "2"]` is `1, 2`, `{"x": 1, "y": 2}` is `x = 1, y = 2`."""
+    """Return a list or object in plain notation: `[1, "2"]` is `1, 2`, `{"x": 1, "y": 2}` is `x = 1, y = 2`."""
     if value.startswith("{"):
         items = [(item[1], (item[2] or item[3] or "").strip()) for item in _ITEM.finditer(value) if item[1]]
         if items and all(name.lower() in _UNNAMED for name, _ in items):
@@ -135,10 +137,10 @@ _STRING_OR_BRACE: Final = re.compile(r'"(?>(?:[^"\\]|\\.)*)"|\}', re.DOTALL)
 
 
 def _object_end(text: str, at: int, end: int) -> int:
-    """Where the object around the field ends; later fields, such as its reasoning, are not the answer."""
+    """Return the end of the object around the field; its other fields, such as the reasoning, are not the answer."""
     for found in _STRING_OR_BRACE.finditer(text, at, end):
         if found[0] == "}":
             return found.end()
-    # Quotes that do not match: the last brace of the region, else all of it.
+    # Unbalanced quotes: end at the last brace of the region, or at its end.
     last = text.rfind("}", at, end)
     return last + 1 if last >= 0 else end

@@ -1,6 +1,6 @@
-r"""The rules that find an answer in clauses: a short ranked list over one slot for the value.
+"""Find answers in clauses with a short ranked list of rules over one slot for the value.
 
-The same rules serve numbers, expressions, choices and words, in every language of the lexicon. The last asserted
+The same rules serve numbers, expressions, choices and words in every language of the lexicon. The last asserted
 statement of the highest rank wins.
 """
 
@@ -17,22 +17,23 @@ from markscheme.marking.reading.quantities import Value
 from markscheme.marking.reading.retractions import LIGHT, beginnings, takes_back
 from markscheme.marking.reading.values import Kind, is_choice, value_in
 
-# The ranks: in a form made for it; announced as the answer; called right or chosen; concluded or set apart; merely said.
+# The ranks: typeset as an answer; announced as the answer; called right or chosen; concluded or emphasized; only
+# mentioned.
 TYPESET, STATED, CHOSEN, CONCLUDED, SAID = 5, 4, 3, 2, 1
-UNSAID: Final = "cannot be said"  # the rule of a clause that says there is no answer
-# Rules by which an answer is announced, whether a value or a sentence follows.
+UNSAID: Final = "cannot be said"  # rule for a clause that reports no answer
+# Rules that announce an answer, as a value or a sentence.
 ANNOUNCED: Final = ("the answer is", "below a heading", "told as the answer")
 _TELLING: Final = kinds.WORD | kinds.NUMBER | kinds.LETTER | kinds.FORMULA | kinds.BOX
 VALUES: Final = _TELLING & ~kinds.WORD | kinds.NUMERAL | kinds.SYMBOL  # one of these is in every number or expression
 _NAMES: Final = kinds.ANSWER | kinds.RESULT
 _PHRASE: Final = 10  # tokens between "answer" and "is": "the answer to the second part of the problem is"
-_HEADING: Final = 6  # words of a line that only announces the answer
-_OPENING: Final = 20  # characters before the first word of a text
-_SHORT_LINE: Final = 12  # tokens of a line that may be nothing but a value
+_HEADING: Final = 6  # most words of a line that only announces the answer
+_OPENING: Final = 20  # most characters before the first word of a text
+_SHORT_LINE: Final = 12  # most tokens of a line that consists of a value only
 
 
 class Candidate(NamedTuple):
-    """Something a clause may give as the answer."""
+    """A possible answer found in a clause."""
 
     rank: int
     rule: str
@@ -42,9 +43,11 @@ class Candidate(NamedTuple):
 
 
 def candidates(lexed: Lexed, kind: Kind, *, plainly: bool = False) -> list[Candidate]:
-    """Everything in a text that may be its answer, in the order of the text, with what was taken back marked so.
+    """Return the possible answers in a text in order, with retracted ones marked.
 
-    `plainly` asks for a value right after "the answer is": after a box, a remark is likelier than a second answer."""
+    With `plainly`, a value must come right after "the answer is": text after a box is more often a remark than a second
+    answer.
+    """
     if (kind, plainly) not in lexed.made:
         lexed.made[kind, plainly] = _candidates(lexed, kind, plainly)
     found: list[Candidate] = lexed.made[kind, plainly]
@@ -55,7 +58,7 @@ def _candidates(lexed: Lexed, kind: Kind, plainly: bool) -> list[Candidate]:
     found: list[Candidate] = []
     heading = 0
     remarking = reconsidered = False
-    named: set[str] = set()  # how the words of the chosen option's text begin
+    named: set[str] = set()  # first words of the chosen option's text
     for number, clause in enumerate(clauses(lexed)):
         here = clause.kinds
         failed = remarking and bool(found) and bool(here & kinds.BAD or (here & kinds.NOT and here & kinds.GOOD))
@@ -90,7 +93,7 @@ def _candidates(lexed: Lexed, kind: Kind, plainly: bool) -> list[Candidate]:
 
 
 def _numbers_a_step(lexed: Lexed, number: int) -> bool:
-    """True for a clause that is only the number of a step or an item, with its text after it on the line: "2. Divide"."""
+    """True for a clause that is only the number of a step or item, followed by its text on the line: "2. Divide"."""
     parts = clauses(lexed)
     clause = parts[number]
     if (
@@ -107,7 +110,7 @@ def _numbers_a_step(lexed: Lexed, number: int) -> bool:
 
 
 def _unspoken(lexed: Lexed, clause: Clause, number: int, kind: Kind, said: list[Candidate]) -> list[Candidate]:
-    """An answer that says that there is none: "none of them is right", "it cannot be determined"."""
+    """Return the answer of a clause that reports none: "none of them is right", "it cannot be determined"."""
     here = clause.kinds
     if kind.name == "letter" and not said and here & kinds.NONE and here & (_NAMES | kinds.GOOD):
         rank, rule = STATED, "none of them"
@@ -122,7 +125,7 @@ def _unspoken(lexed: Lexed, clause: Clause, number: int, kind: Kind, said: list[
 
 
 def best(found: list[Candidate]) -> Candidate | None:
-    """The last asserted candidate of the highest rank; of those that are not announced or chosen, the last."""
+    """Return the last asserted candidate of the highest rank; without an announced or chosen one, the last."""
     asserted = [each for each in found if each.mood == ASSERTED]
     asserted = asserted or [each for each in found if each.mood == REASON and each.rank > SAID]
     if not asserted:
@@ -138,19 +141,19 @@ def best(found: list[Candidate]) -> Candidate | None:
 
 
 def _lists_choices(asserted: list[Candidate]) -> bool:
-    """True if a text ends in several choices, each at the head of its line or clause, and chooses none."""
+    """True if a text ends in several choices, each at the start of its line or clause, and chooses none."""
     last = asserted[-2:]
     return all(each.rule == "a label" for each in last) and last[0].value.content != last[-1].value.content
 
 
 def _takes_another(lexed: Lexed, clause: Clause) -> bool:
-    """True if a clause opens with "actually", "wait" or "no": what it gives replaces the answer before it."""
+    """True if a clause opens with "actually", "wait" or "no": its value replaces the earlier answer."""
     opens = bool(lexed.tokens[clause.first].kinds & kinds.NO)
     return opens or lexed.has(kinds.RETRACT, clause.first, min(clause.last, clause.first + 4))
 
 
 def _corrects(lexed: Lexed, clause: Clause, said: Candidate) -> bool:
-    """True for a clause that gives nothing but another value: "One might say 5, but it is 3"."""
+    """True for a clause that only gives another value: "One might say 5, but it is 3"."""
     plain = kinds.BUT | kinds.THIS | kinds.IS | kinds.FILLER | kinds.LIKELY | kinds.SO | kinds.UNIT | kinds.OPTION
     words = lexed.tokens[clause.first : said.value.first] + lexed.tokens[said.value.last + 1 : clause.last + 1]
     return bool(clause.opener & kinds.BUT) and all(
@@ -159,7 +162,7 @@ def _corrects(lexed: Lexed, clause: Clause, said: Candidate) -> bool:
 
 
 def _is_unsaid(lexed: Lexed, clause: Clause, said: Candidate) -> bool:
-    """True if a value is only what cannot be found: "it is impossible to find f(0)"."""
+    """True if a value is only something that cannot be found: "it is impossible to find f(0)"."""
     unknown = False
     for token in lexed.tokens[clause.first : said.value.first]:
         unknown = (unknown or bool(token.kinds & kinds.UNKNOWN)) and not (unknown and token.kinds & kinds.IS)
@@ -190,7 +193,7 @@ def _of_clause(
 
 
 def _has_its_text(lexed: Lexed, clause: Clause, kind: Kind, value: Value, heading: int) -> bool:
-    """True if a choice is announced with its text, which says nothing of the choice: "The answer is (B) impossible"."""
+    """True if a choice is announced with its text, whose wording does not matter: "The answer is (B) impossible"."""
     if kind.name != "letter" or value.last == clause.last or not is_label(lexed, value):
         return False
     place = value.first - 1
@@ -206,7 +209,7 @@ def _has_its_text(lexed: Lexed, clause: Clause, kind: Kind, value: Value, headin
 
 
 def _stated(lexed: Lexed, clause: Clause, kind: Kind, heading: int, plainly: bool) -> Iterator[tuple[int, str, Value]]:
-    """What each rule finds in a clause, the strongest first."""
+    """Return the candidates of each rule in a clause, the strongest first."""
     tokens, first, last = lexed.tokens, clause.first, clause.last
     if clause.kinds & kinds.HASHES and (value := _hashed(lexed, clause, kind)) is not None:
         yield STATED, "after ####", value
@@ -255,7 +258,7 @@ def _announced(lexed: Lexed, clause: Clause, kind: Kind, plainly: bool) -> Itera
         if slot is not None and (value := _in_slot(lexed, kind, clause, slot, plainly)) is not None:
             words = _content_words(lexed, slot, value.first)
             sentence = kind.name == "value" and tokens[slot - 1].kinds & kinds.COLON and words > 1
-            weak = sentence or not named & kinds.ANSWER  # a "result" may be that of a step
+            weak = sentence or not named & kinds.ANSWER  # a "result" may belong to a step
             rule = "told as the answer" if sentence and named & kinds.ANSWER else "the answer is"
             yield (CONCLUDED if weak else STATED), rule, value
             return
@@ -279,7 +282,7 @@ def _chosen(lexed: Lexed, clause: Clause, kind: Kind) -> Iterator[tuple[int, str
 
 
 def _slot_after(lexed: Lexed, at: int, last: int) -> int | None:
-    """Where the value begins that a word announces: after "is", a colon or an equals sign, at most a phrase away."""
+    """Return where the value announced by a word begins: after "is", a colon or an equals sign, at most a phrase away."""
     tokens = lexed.tokens
     for place in range(at + 1, min(last, at + _PHRASE) + 1):
         here = tokens[place].kinds
@@ -295,7 +298,7 @@ def _slot_after(lexed: Lexed, at: int, last: int) -> int | None:
 
 
 def _in_slot(lexed: Lexed, kind: Kind, clause: Clause, slot: int, plainly: bool = False) -> Value | None:
-    """The value that a slot gives: near its beginning, else what its sentence means."""
+    """Return the value in a slot: the one near its start, or the one its sentence means."""
     tokens, last = lexed.tokens, clause.last
     if kind.name == "value":
         if not plainly:  # "the answer is that the coefficient of x is 15"
@@ -308,7 +311,7 @@ def _in_slot(lexed: Lexed, kind: Kind, clause: Clause, slot: int, plainly: bool 
         return value
     words = _content_words(lexed, slot, value.first)
     if kind.name == "value" and words < 3 and is_named(lexed, value, slot):
-        # "on page 5"; but "the coach lives in house number 2" tells where, and "option 2" is chosen by its number
+        # "on page 5"; but "the coach lives in house number 2" gives a place, and "option 2" is a choice by number
         return value if value.first == slot + 1 and tokens[slot].kinds & kinds.OPTION else None
     if plainly or kind.name == "letter":
         return value if words <= (0 if plainly else 3) else None
@@ -316,7 +319,7 @@ def _in_slot(lexed: Lexed, kind: Kind, clause: Clause, slot: int, plainly: bool 
 
 
 def _after_label(lexed: Lexed, slot: int, last: int) -> int:
-    """Where the value of `(B) 12`, `B. 12` or `C (8.5)` begins: after its label."""
+    """Return where the value of `(B) 12`, `B. 12` or `C (8.5)` begins, after its label."""
     tokens, at = lexed.tokens, slot
     while at < last and tokens[at].kinds & (kinds.EMPHASIS | kinds.OPEN):
         at += 1
@@ -331,12 +334,12 @@ def _after_label(lexed: Lexed, slot: int, last: int) -> int:
 
 
 def _content_words(lexed: Lexed, first: int, end: int) -> int:
-    """How many words of content are in tokens `first` up to `end`."""
+    """Count the content words in tokens `first` up to `end`."""
     return sum(1 for token in lexed.tokens[first:end] if token.kinds & kinds.WORD and not token.kinds & LIGHT)
 
 
 def _called_good(lexed: Lexed, clause: Clause, kind: Kind) -> Value | None:
-    """A value that is said to be right: "B is correct", "12 is the answer"."""
+    """Return a value that is called right: "B is correct", "12 is the answer"."""
     value = value_in(lexed, kind, clause.first, clause.last) if kind.name != "text" else None
     copula = kind.name == "letter"
     for token in lexed.tokens[value.last + 1 : clause.last + 1] if value is not None else ():
@@ -349,7 +352,7 @@ def _called_good(lexed: Lexed, clause: Clause, kind: Kind) -> Value | None:
 
 
 def _is_lone(lexed: Lexed, clause: Clause, value: Value) -> bool:
-    """True if a value is all that its line says."""
+    """True if a line consists of a value only."""
     return clause.last - clause.first < _SHORT_LINE and not any(
         _says_more(token) and not value.first <= place <= value.last
         for place, token in enumerate(lexed.tokens[clause.first : clause.last + 1], clause.first)
@@ -361,7 +364,7 @@ def _says_more(token: Token) -> bool:
 
 
 def _is_alone(lexed: Lexed, clause: Clause, kind: Kind) -> bool:
-    """True for a choice or a word of a small class on a line of its own, `[Yes]`: no remark has such a line."""
+    """True for a choice or a word of a small class on a line of its own, `[Yes]`: a remark never looks like this."""
     if kind.name not in ("letter", "word") or clause.last - clause.first > 4:
         return False
     value = value_in(lexed, kind, clause.first, clause.last)
@@ -369,7 +372,7 @@ def _is_alone(lexed: Lexed, clause: Clause, kind: Kind) -> bool:
 
 
 def _heads(lexed: Lexed, number: int) -> int:
-    """The kinds of what a line announces that says nothing else: "Final answer:", "## Answer"; 0 for any other line."""
+    """Return the kinds of a line that only announces an answer: "Final answer:", "## Answer"; 0 for any other line."""
     parts = clauses(lexed)
     clause = parts[number]
     here, last = clause.kinds, lexed.tokens[clause.last].kinds

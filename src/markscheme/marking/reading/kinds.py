@@ -1,4 +1,4 @@
-"""What a token is, as bits of one integer: its form, and the classes that the lexicon gives a word or phrase."""
+"""What a token is, as the bits of an integer: its form and the lexicon classes of a word or phrase."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Final
     NUMBER, LETTER, FORMULA, BOX, WORD, STOP, LINE, COMMA, COLON, EQUALS, EMPHASIS, OPEN, CLOSE, HASHES, ASKS, OTHER,
 ) = (1 << place for place in range(16))  # fmt: skip
 
-# Classes of the lexicon, in the order of `CLASSES`. The class NUMBER, of number words, is NUMERAL here.
+# Classes of the lexicon, in the order of `CLASSES`. The class NUMBER, for number words, is called NUMERAL here.
 (
     ANSWER, IS, SO, CHOOSE, GOOD, BAD, NOT, HEDGE, LIKELY, IF, BECAUSE, BUT, RETRACT, AND, OR, OPTION, BOUND, OPERATE, RESCALE,
     APPROX, ASK, REMARK, YES, NO, TRUE, FALSE, NONE, ALL, UNKNOWN, QUESTION, ROLE, STEP, LABEL, FINAL, THIS, UNIT, WITHIN,

@@ -1,7 +1,7 @@
-r"""A text as tokens: numbers, letters, formulas, boxes, words with their classes, and what divides them.
+"""Split a text into tokens: numbers, letters, formulas, boxes, words with their classes, and separators.
 
-One pass from left to right. The character at a place says which forms may begin there, so that most tokens take one
-match; every position is looked at a bounded number of times.
+One pass from left to right. The current character limits the possible forms, so that most tokens take one match; each
+position is examined a bounded number of times.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from markscheme.marking.reading.words import WORD_PATTERN, Vocabulary, language_
 
 
 class Token(NamedTuple):
-    """A piece of a text: what it is, as bits of `kinds`, and its position."""
+    """A piece of text: its bits in `kinds`, and its position."""
 
     kinds: int
     start: int
@@ -34,9 +34,9 @@ _LETTER: Final = (
     rf"(?<![^\W_])(?<!\\)[A-J](?![^\W_]|['’]|\.[A-Za-z])|(?<=[{_CJK}])[A-J](?![A-Za-z0-9'’])"
     rf"|(?<![A-Za-z0-9\\])[A-J](?=[{_CJK}])|(?<=[(\[])[a-j](?=[)\]])"
 )
-# What opens `\text{…}`, whose words are read as if they were outside of the formula.
+# The start of `\text{…}`, whose words are read as if outside of the formula.
 _TEXT, _SKIP = -1, 0
-# The forms of a token, with the characters that one may begin with, in the order in which they are tried.
+# The forms of a token, in the order they are tried, with the characters each may begin with.
 _FORMS: Final = (
     (kinds.BOX, r"[\\b]", r"\\?boxed\s?\{|\\fbox\s?\{|\\boxed(?=\s?[\w\\])"),
     (kinds.OTHER, r"\\", r"\\(?:begin|end)\s?\{[a-zA-Z]+\*?\}"),
@@ -57,7 +57,7 @@ _FORMS: Final = (
     (kinds.COMMA, "[,，、،;；]", "[,，、،;；]"),
     (kinds.COLON, "[:：]", "[:：]"),
     (kinds.EQUALS, r"[=≈→⇒\\]", r"[=≈→⇒]|\\approx|\\Rightarrow|\\implies"),
-    (_SKIP, "<", r"<<[^<>\n]{0,200}>>"),  # GSM8K's notes for a calculator
+    (_SKIP, "<", r"<<[^<>\n]{0,200}>>"),  # GSM8K's calculator annotations
     (kinds.OPEN, r"[(\[{（【「『\"“<]", r"[(\[{（【「『\"“<]"),
     (kinds.CLOSE, r"[)\]}）】」』\"”>]", r"[)\]}）】」』\"”>]"),
     (_SKIP, r"\s", r"\s+"),
@@ -71,10 +71,10 @@ _CLOSES: Final = {"\\[": "\\]", "\\(": "\\)", "$$": "$$", "$": "$"}
 _WORD: Final = re.compile(WORD_PATTERN).match
 _SAID: Final = kinds.WORD | kinds.LETTER
 _MAY_BE_SYMBOL: Final = kinds.WORD | kinds.AND | kinds.OR | kinds.UNIT | kinds.NUMERAL
-_GREEK_END: Final = "\u0400"  # Latin and Greek letters are before it
+_GREEK_END: Final = "\u0400"  # preceded by Latin and Greek letters
 NEAR: Final = 500  # characters from the end that are read first
 _LITTLE: Final = 200
-_LONGEST: Final = 2_000  # no formula or box that states an answer has more characters
+_LONGEST: Final = 2_000  # longest formula or box that states an answer
 FUNCTIONS: Final = frozenset(
     "sqrt pi sin cos tan cot sec csc log ln exp infinity inf mod max min gcd lcm i e oo frac dfrac cdot times".split()  # noqa: SIM905
 )
@@ -82,26 +82,26 @@ FUNCTIONS: Final = frozenset(
 
 @cache
 def _forms_at(character: str) -> tuple[tuple[int, _Match], ...]:
-    """The forms that a token may have that begins with a character."""
+    """Return the forms of a token that may begin with a character."""
     return tuple((form, body.match) for form, first, body in _PATTERNS if first.match(character))
 
 
 class Lexed(NamedTuple):
-    """The tokens of `text[start:end]`, and the vocabulary that they were read with."""
+    """The tokens of `text[start:end]` and the vocabulary used to read them."""
 
     text: str
     tokens: list[Token]
     words: Vocabulary
     language: str
-    labels: dict[str, str]  # the letter of a choice by its text, as it is written here
-    made: dict[Hashable, Any]  # its clauses and their candidates, once somebody has asked for them
+    labels: dict[str, str]  # choice letters by their text, as written here
+    made: dict[Hashable, Any]  # clauses and candidates, computed on first use
 
     def said(self, first: int, last: int) -> str:
-        """The text from one token to another, both included."""
+        """Return the text from one token to another, inclusive."""
         return self.text[self.tokens[first].start : self.tokens[last].end]
 
     def union(self, first: int, last: int) -> int:
-        """The kinds of the tokens `first` to `last`."""
+        """Return the combined kinds of the tokens `first` to `last`."""
         found = 0
         for token in self.tokens[first : last + 1]:
             found |= token.kinds
@@ -113,7 +113,7 @@ class Lexed(NamedTuple):
 
 
 def lex(text: str, start: int, end: int, choices: Mapping[str, str] | None = None) -> Lexed:
-    """The tokens of `text[start:end]`; the text of a choice, by its letter in `choices`, is one token."""
+    """Split `text[start:end]` into tokens; the text of a choice, by letter in `choices`, is one token."""
     lexed = _lex(text, start, end)
     if not choices:
         return lexed
@@ -121,10 +121,11 @@ def lex(text: str, start: int, end: int, choices: Mapping[str, str] | None = Non
     return lexed._replace(tokens=_with_choices(text, lexed.tokens, choices, labels), labels=labels, made={})
 
 
-@lru_cache(maxsize=8)  # the ending of a response is read where its answer was
+@lru_cache(maxsize=8)  # the ending of a response is read at its answer
 def _lex(text: str, start: int, end: int) -> Lexed:
     language = language_of(text[start:end])
-    if language == "english" and start and end - start < _LITTLE:  # a line says little: "Answer: 2.750 Euro"
+    # a single line gives little evidence: "Answer: 2.750 Euro"
+    if language == "english" and start and end - start < _LITTLE:
         language = language_of(text[max(0, start - NEAR) : end])
     words = vocabulary(language)
     unspaced = unspaced_words(language)
@@ -136,7 +137,7 @@ def _lex(text: str, start: int, end: int) -> Lexed:
         if character == " " or at in closes:
             at += 1
             continue
-        if "c" <= character <= "z" and text[at + 1 : at + 2].isalpha():  # nearly everywhere in prose
+        if "c" <= character <= "z" and text[at + 1 : at + 2].isalpha():  # the usual case in prose
             found, form = _WORD(text, at, end), kinds.WORD
         else:
             for form, match in _forms_at(character):  # noqa: B007
@@ -172,14 +173,14 @@ def _lex(text: str, start: int, end: int) -> Lexed:
 
 
 def _symbol(said: str, known: int, before: str) -> int:
-    """SYMBOL for a word that may be mathematics: x, sin, cm, or a command."""
+    """Return SYMBOL for a word that may be mathematics: x, sin, cm, or a command."""
     short = len(said) == 1 and said < _GREEK_END
     unknown = len(said) == 2 and said.isascii() and not known & ~_MAY_BE_SYMBOL
     return kinds.SYMBOL if short or unknown or said in FUNCTIONS or before == "\\" else 0
 
 
 def near_end(text: str, start: int, end: int) -> int:
-    """Where the last lines of `text[start:end]` begin, which mostly say all that there is to know."""
+    """Return the start of the last lines of `text[start:end]`, which usually suffice."""
     begin = max(start, end - NEAR)
     if begin > start:
         line = text.find("\n", begin, end - 1)
@@ -188,9 +189,10 @@ def near_end(text: str, start: int, end: int) -> int:
 
 
 def _follows_label(text: str, stop: re.Match[str], end: int, tokens: list[Token], words: Vocabulary) -> bool:
-    """True if a full stop belongs to the label of a choice at the head of a line, with its text after it.
+    """True if a full stop belongs to a choice label at the start of a line, with its text after it.
 
-    After a colon, "B. This is wrong" and "B. Actually, …" begin a sentence about B."""
+    After a colon, "B. This is wrong" and "B. Actually, …" begin a sentence about B.
+    """
     if not tokens or not tokens[-1].kinds & kinds.LETTER or tokens[-1].end != stop.start() or len(stop[0]) > 1:
         return False
     before = [token.kinds for token in tokens[-3:-1]]
@@ -206,7 +208,7 @@ def _follows_label(text: str, stop: re.Match[str], end: int, tokens: list[Token]
 
 
 def _with_choices(text: str, tokens: list[Token], choices: Mapping[str, str], labels: dict[str, str]) -> list[Token]:
-    """Join the words of a choice into one token wherever they are said; `labels` gets its letter."""
+    """Join the words of a choice into one token wherever they occur; `labels` gets its letter."""
     wanted = {tuple(_PIECE.findall(said.lower())): letter for letter, said in choices.items()}
     letters = {letter.lower() for letter in choices}
     lengths = sorted({len(words) for words in wanted if words}, reverse=True)
@@ -226,7 +228,7 @@ def _with_choices(text: str, tokens: list[Token], choices: Mapping[str, str], la
 
 
 def _formula(text: str, opened: re.Match[str], end: int, tokens: list[Token]) -> int:
-    """Add a formula up to the sign that closes it; a box inside it is a token of its own."""
+    """Add a formula up to its closing sign; a box inside it becomes a token."""
     begin = opened.start()
     closing = _CLOSES[opened[0]]
     limit = min(end, begin + _LONGEST)
@@ -261,7 +263,7 @@ def _box(text: str, opened: re.Match[str], end: int, tokens: list[Token]) -> int
 
 
 def _unspaced(run: re.Match[str], known: re.Pattern[str], words: Vocabulary, tokens: list[Token]) -> None:
-    """Add the known words in a run of a script without blanks, and what is between them."""
+    """Add the known words in a run of a script without spaces, and the text between them."""
     at = run.start()
     for word in known.finditer(run.string, *run.span()):
         tokens += _unknown(run.string, at, word.start())
@@ -276,7 +278,7 @@ def _unknown(text: str, start: int, end: int) -> list[Token]:
 
 
 def _with_phrases(text: str, tokens: list[Token], words: Vocabulary) -> list[Token]:
-    """Join words that are known only together, such as "at least", into one token."""
+    """Join words that are only known together, such as "at least", into one token."""
     longest, phrases = words.longest, words.phrases
     said = [text[token.start : token.end].lower() if token.kinds & (_SAID | kinds.OTHER) else "" for token in tokens]
     joined: list[Token] = []

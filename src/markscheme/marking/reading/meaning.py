@@ -1,6 +1,6 @@
-"""Which value a clause means, if it names several: "needs 23 pounds to make 4 small beds" means 23.
+"""Find the value that a clause means if it names several: "needs 23 pounds to make 4 small beds" means 23.
 
-Each number gets a weight from what is right before and after it, and the likeliest that the clause asserts wins.
+Each number is weighted by the words right before and after it; the likeliest asserted one wins.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from markscheme.marking.reading.values import Kind, is_refused, value_in
 
 _RESULT: Final = re.compile(r"\d[^=\n]{0,60}=\s?(?:<<[^<>\n]*>>)?\\?[$€£]?(\d[\d,]*(?:\.\d+)?)(?!\s*[-+*/×÷^]\s*[\d(])")
 _DIGITS: Final = re.compile(r"\d[\d,]*(?:\.\d+)?")
-_RESULTS: Final = 4  # how many calculations back a number may have been worked out
+_RESULTS: Final = 4  # how many calculations back the source of a number is searched
 
 
 def meant_value(lexed: Lexed, kind: Kind, clause: Clause, first: int, last: int) -> Value | None:
-    """The value that a clause means, of several: the likeliest that it asserts."""
+    """Return the likeliest value asserted by a clause with several."""
     if kind.name == "text":
         return _predicate(lexed, kind, first, last)
     found: list[Value] = []
@@ -43,7 +43,7 @@ def meant_value(lexed: Lexed, kind: Kind, clause: Clause, first: int, last: int)
 
 
 def _predicate(lexed: Lexed, kind: Kind, first: int, last: int) -> Value | None:
-    """The words after the last "is" of a sentence, with the words before it as the other way to answer."""
+    """Return the words after the last "is" of a sentence, with the words before it as the alternative."""
     for at in range(last - 1, first - 1, -1):
         if lexed.tokens[at].kinds & kinds.IS:
             value = value_in(lexed, kind, at + 1, last)
@@ -58,14 +58,14 @@ def _predicate(lexed: Lexed, kind: Kind, first: int, last: int) -> Value | None:
 
 
 def _subject(lexed: Lexed, kind: Kind, first: int, last: int) -> Value | None:
-    """The words before a verb, without what leads to them: of "so we see that Ann" it is Ann."""
+    """Return the words before a verb without their introduction: "Ann" in "so we see that Ann"."""
     leads = kinds.SO | kinds.COMMA | kinds.COLON | kinds.THIS
     begin = next((at + 1 for at in range(last, first - 1, -1) if lexed.tokens[at].kinds & leads), first)
     return value_in(lexed, kind, begin, last) if begin <= last else None
 
 
 def _agent(lexed: Lexed, kind: Kind, value: Value, last: int) -> Value | None:
-    """Who or where, of a verb and its preposition: of "founded by Ann Lee in 1890" it is Ann Lee."""
+    """Return the person or place between a verb and its prepositions: "Ann Lee" in "founded by Ann Lee in 1890"."""
     tokens, begin = lexed.tokens, value.first + 2
     if begin > last or tokens[value.first].kinds != kinds.WORD or not tokens[begin - 1].kinds & kinds.WITHIN:
         return None
@@ -76,7 +76,7 @@ def _agent(lexed: Lexed, kind: Kind, value: Value, last: int) -> Value | None:
 
 
 def _worked_out(lexed: Lexed, clause: Clause) -> list[str]:
-    """The results of the last calculations up to a clause, the latest first."""
+    """Return the results of the last calculations up to a clause, the latest first."""
     end = lexed.tokens[clause.last].end
     found = [_plain(result[1]) for result in _RESULT.finditer(lexed.text, max(lexed.tokens[0].start, end - 1_000), end)]
     return found[: -_RESULTS - 1 : -1]
@@ -88,7 +88,7 @@ def _plain(digits: str) -> str:
 
 
 def _weight(lexed: Lexed, value: Value, first: int, last: int, results: list[str]) -> int:
-    """How likely a number in a clause is what the clause is about."""
+    """Return how likely a number is to be the subject of its clause."""
     tokens = lexed.tokens
     weight, place = 0, value.first - 1
     while place >= first and (
@@ -130,7 +130,9 @@ def _weight(lexed: Lexed, value: Value, first: int, last: int, results: list[str
 
 
 def _circumstance(lexed: Lexed, at: int, first: int) -> int:
-    """How much a number belongs to a phrase such as "for 3" or "after giving away 40", or is listed with one that does."""
+    """Return how strongly a number belongs to a phrase such as "for 3" or "after giving away 40", directly or through a
+    list.
+    """
     for place in range(at - 1, max(first, at - 8) - 1, -1):
         here = lexed.tokens[place].kinds
         if here & (kinds.WITHIN | kinds.STEP) and not here & (kinds.IS | kinds.FILLER):
@@ -161,7 +163,7 @@ def opens_bounded(text: str) -> bool:
 
 
 def says_two(text: str) -> bool:
-    """Whether a text says two values of two things: "p is 3 and q is 35"."""
+    """True if a text gives two values for two things: "p is 3 and q is 35"."""
     lexed = lex(text, 0, len(text))
     said = {
         lexed.said(at + 1, at + 1)

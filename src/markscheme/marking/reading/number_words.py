@@ -1,4 +1,4 @@
-"""Numbers in words: "seven", "three quarters", "minus twenty-one". The words are those of the lexicon."""
+"""Read numbers in words: "seven", "three quarters", "minus twenty-one". The words come from the lexicon."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _MOST_WORDS: Final = 24
 
 
 def total(values: Sequence[Fraction]) -> Fraction:
-    """The number that the values of number words come to, in the order of most languages: 2, 100, 5 are 205."""
+    """Combine the values of number words, in the order of most languages: 2, 100, 5 are 205."""
     whole = group = Fraction(0)
     for value in values:
         if value < 100 or not group:
@@ -41,7 +41,9 @@ def total(values: Sequence[Fraction]) -> Fraction:
 
 
 def number_from_words(text: str) -> int | Fraction | None:
-    """The number that English words spell, or `None`: `seven`, `minus twenty-one`, `one and a half`, `two point five`."""
+    """Return the number that English words spell, or `None`: `seven`, `minus twenty-one`, `one and a half`, `two point
+    five`.
+    """
     words = [word for word in _SPLIT.split(text.lower().replace(",", " ").strip()) if word]
     if not words or len(words) > _MOST_WORDS or words[-1] in _AND | _ONE:
         return None
@@ -63,13 +65,13 @@ def _unsigned(words: list[str]) -> int | Fraction | None:
         return whole + Fraction(int("".join(map(str, digits))), 10 ** len(digits))
     if words and words[-1] in _PARTS:
         if len(words) == 1 and words[0] not in _ALONE:
-            return None  # "third" by itself is a place in a row
+            return None  # "third" alone is an ordinal
         return _fraction(words[:-1], _PARTS[words[-1]])
     return _whole(words)
 
 
 def _fraction(words: list[str], part: Fraction) -> Fraction | None:
-    """`three`, `one and a`, `two and three` before the name of a part."""
+    """Read `three`, `one and a`, `two and three` before the name of a fraction."""
     joins = [at for at, word in enumerate(words) if word in _AND]
     whole = _whole(words[: joins[-1]]) if joins else 0
     counted = words[joins[-1] + 1 :] if joins else words

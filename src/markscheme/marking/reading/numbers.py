@@ -1,6 +1,6 @@
-r"""Numbers as people and models write them, read exactly: `$1,234.50`, `**72**`, `\$18`, `１８`, `7{,}000`, `50\%`.
+r"""Read numbers exactly, as people and models write them: `$1,234.50`, `**72**`, `\$18`, `１８`, `7{,}000`, `50\%`.
 
-One number or nothing: `3 or 4` is not a number. Values are `int` or `Fraction`, never floats.
+The text must be exactly one number: `3 or 4` is not. Values are `int` or `Fraction`, never floats.
 """
 
 from __future__ import annotations
@@ -12,16 +12,16 @@ from typing import Final
 
 Number = int | Fraction
 
-MAX_LENGTH: Final = 300  # characters of a number: reading the digits of a longer one costs quadratic time
+MAX_LENGTH: Final = 300  # longest number: parsing digits takes quadratic time
 _WINDOW: Final = 4096
-# Where the digits of a script begin: Arabic and Persian, the Indian ones from Devanagari to Malayalam, Thai, Lao, Tibetan,
+# The zero of each script: Arabic and Persian, the Indian ones from Devanagari to Malayalam, Thai, Lao, Tibetan,
 # Burmese, Khmer, Mongolian, full-width.
 _ZEROS: Final = (
     0x660, 0x6F0, 0x966, 0x9E6, 0xA66, 0xAE6, 0xB66, 0xBE6, 0xC66, 0xCE6, 0xD66, 0xE50, 0xED0, 0xF20, 0x1040, 0x17E0,
     0x1810, 0xFF10,
 )  # fmt: skip
 _NATIVE_DIGITS: Final = {zero + digit: str(digit) for zero in _ZEROS for digit in range(10)} | {0x66B: ".", 0x66C: ","}
-# Looked for first, because `translate` takes ten times as long.
+# Checked first, because `translate` takes ten times as long.
 _NATIVE: Final = re.compile(f"[{''.join(f'{chr(zero)}-{chr(zero + 9)}' for zero in _ZEROS)}\u066b\u066c]")
 _LOOK_ALIKES: Final = _NATIVE_DIGITS | str.maketrans(
     {
@@ -34,12 +34,12 @@ _LOOK_ALIKES: Final = _NATIVE_DIGITS | str.maketrans(
 
 
 def ascii_digits(text: str) -> str:
-    """The text with the digits of every script as 0 to 9."""
+    """Return the text with the digits of every script as 0 to 9."""
     return text if text.isascii() or _NATIVE.search(text) is None else text.translate(_NATIVE_DIGITS)
 
 
 def plain(text: str) -> str:
-    """Full-width, invisible and look-alike characters replaced by the ones they stand for."""
+    """Return the text with full-width, invisible and look-alike characters replaced by plain ones."""
     return text if text.isascii() else text.translate(_LOOK_ALIKES)
 
 
@@ -58,7 +58,7 @@ _ONE: Final = re.compile(
     re.DOTALL,
 )
 _SCIENTIFIC: Final = re.compile(r"(.+?)(?<!\s)\s*+(?:\\times|\\cdot|×|\*|x)\s*10\s*\^\s*(-?\d{1,2})[\s.]*", re.DOTALL)
-# Words with something between them and possessive throughout: letters that could be one word or five would backtrack for hours.
+# Possessive throughout, with separators between words: ambiguous letters would backtrack for hours.
 _WORD: Final = r"[^\W\d_][^\W_]*+[.²³]?+(?>(?:\^[23])?)"
 _SIGNS: Final = r"(?>(?:\\?%|\^?\\?circ|°|/?[-–]|[$€£¥₹])*)"
 _UNIT: Final = re.compile(rf"{_SIGNS}\s*+(?>(?:{_WORD}(?>(?:[\s/-]++{_WORD}){{0,4}})[\s/-]*+)?)")
@@ -72,7 +72,7 @@ _LETTERS: Final = re.compile(r"[A-Za-z]+")
 
 
 def _undressed(text: str) -> str:
-    r"""A short text without Markdown emphasis, math delimiters, `\text{…}` and their like."""
+    r"""Return a short text without Markdown emphasis, math delimiters, `\text{…}` and similar markup."""
     text = plain(text)
     if "\\" in text or "{" in text or "'" in text:
         text = _DRESS.sub("", _SEPARATOR.sub(",", text))
@@ -84,7 +84,9 @@ def _undressed(text: str) -> str:
 
 @lru_cache(maxsize=8192)
 def number(text: str, *, units: bool = True) -> Number | None:
-    """The value if the text is one number; a currency or percent sign and (`units`) words after it are allowed."""
+    """Return the value if the text is one number; a currency or percent sign and (with `units`) words after it are
+    allowed.
+    """
     if len(text) > MAX_LENGTH:
         return None
     if text.isdecimal():
@@ -117,20 +119,20 @@ def _in_words(text: str) -> Number | None:
 
 
 def _scale(unit: str) -> int:
-    """What the first word of a unit multiplies by: 10**6 for `million dollars`, else 1."""
+    """Return the factor in the first word of a unit: 10**6 for `million dollars`, else 1."""
     from markscheme.marking.reading.number_words import SCALE_WORDS
 
     return SCALE_WORDS.get(unit.partition(" ")[0].lower(), 1)
 
 
 def unscaled(text: str) -> Number | None:
-    """Of `2 million` the 2, for a question that asks how many million; `None` if there is no such word."""
+    """Return the 2 of `2 million`, for a question that asks how many million, or `None`."""
     words = [word for word in _LETTERS.findall(text) if _scale(word) > 1] if len(text) <= MAX_LENGTH else []
     return number(text.replace(words[0], "")) if words else None
 
 
 def _value(digits: str, under: str | None = None, power: str | None = None) -> Number | None:
-    """The exact value of `1,234.50`, optionally over a denominator or with a power of ten."""
+    """Return the exact value of `1,234.50`, optionally with a denominator or a power of ten."""
     whole, _, decimals = digits.replace(",", "").replace(" ", "").partition(".")
     decimals = decimals.rstrip("0")
     value = Fraction(int(whole + decimals or "0"), 10 ** len(decimals)) * Fraction(10) ** int(power or 0)
@@ -146,10 +148,10 @@ _ANY_DIGIT: Final = re.compile(r"[0-9]")
 
 
 def last_number_run(text: str, start: int, end: int) -> tuple[int, int] | None:
-    """The last run of digits, points, commas and dollars with a digit in it, its minus sign included.
+    """Return the last run of digits, points, commas and dollar signs with a digit in it, including a minus sign.
 
-    That is the last match of lm-evaluation-harness' `(-?[$0-9.,]{2,})|(-?[0-9]+)` that holds a digit, except that a
-    minus between two operands (`20-5`) is not a sign. Found from the end, without reading the rest.
+    That is the last match of lm-evaluation-harness' `(-?[$0-9.,]{2,})|(-?[0-9]+)` with a digit, except that a minus
+    between two operands (`20-5`) is not a sign. The search starts at the end and does not read the rest.
     """
     stop = end
     while (last := _last_digit(text, max(start, stop - _WINDOW), stop)) < 0:
@@ -179,7 +181,7 @@ def _is_operand(character: str) -> bool:
 
 
 def run_value(run: str) -> Number | None:
-    """The value of such a run: `$1,234.` is 1234, `1.2.3` is not a number."""
+    """Return the value of such a run: `$1,234.` is 1234, `1.2.3` is not a number."""
     digits = plain(run).replace("$", "").replace(",", "").rstrip(".")
     if len(digits) > MAX_LENGTH or digits.count(".") > 1:
         return None

@@ -1,4 +1,4 @@
-r"""Numbers and expressions in a stretch of tokens, with what belongs to them: a list, a sum, an equation, a unit."""
+"""Read numbers and expressions with the list, sum, equation or unit they belong to."""
 
 from __future__ import annotations
 
@@ -9,21 +9,21 @@ from markscheme.marking.reading import kinds
 from markscheme.marking.reading.lexer import FUNCTIONS, Lexed
 from markscheme.marking.reading.number_words import total
 
-_NOT_ALONE: Final = ("max", "min", "times")  # names that also are words
+_NOT_ALONE: Final = ("max", "min", "times")  # names that are also words
 _EDGE_FORMS: Final = kinds.EMPHASIS | kinds.COLON | kinds.COMMA
 EDGES: Final = ("#### ", "####", "|", "~", "•", '"', "“", "”", "'", "‘", "’", "`", "「", "」", "『", "』", "【", "】")
-_NOTE: Final = re.compile(r"<<[^<>\n]{0,200}>>")  # GSM8K's notes for a calculator
+_NOTE: Final = re.compile(r"<<[^<>\n]{0,200}>>")  # GSM8K's calculator annotations
 _SPACED: Final = re.compile(r"\d[ \u00a0\u202f]\d")
 _GROUPED: Final = re.compile(r"(\D*)(\d{1,3}(?:[. \u00a0\u202f]\d{3})+|\d+)(?:,(\d+))?(\D*)")
 _COMMAND: Final = re.compile(r"\\(?:text|mathrm|mbox|textbf|textrm|operatorname|mathbf)\s?\{")
 _TEMPLATE: Final = re.compile(r"<\s*(\d+)\s*>")
 _JOINS: Final = kinds.AND | kinds.OR
 _COUNTED: Final = kinds.NUMBER | kinds.FORMULA
-_GREEK_END: Final = "\u0400"  # Latin and Greek letters are before it
+_GREEK_END: Final = "\u0400"  # preceded by Latin and Greek letters
 
 
 class Value(NamedTuple):
-    """A value: its tokens, its text, and the values that are offered as one."""
+    """A value: its tokens, its text, and the values offered together."""
 
     first: int
     last: int
@@ -32,13 +32,13 @@ class Value(NamedTuple):
 
 
 def quantity_in(lexed: Lexed, first: int, last: int) -> Value | None:
-    """The first number or expression, and the one that is offered beside it."""
+    """Return the first number or expression, and any alternative offered with it."""
     value = number_or_formula(lexed, first, last)
     return _with_other(lexed, value, last) if value is not None else None
 
 
 def number_or_formula(lexed: Lexed, first: int, last: int) -> Value | None:
-    """The first formula or number with what belongs to it: a list of them, a sum, an equation, a unit."""
+    """Return the first formula or number with the list, sum, equation or unit it belongs to."""
     tokens = lexed.tokens
     if (whole := _mathematics(lexed, first, last)) is not None:
         return whole
@@ -57,7 +57,7 @@ def number_or_formula(lexed: Lexed, first: int, last: int) -> Value | None:
 
 
 def _mathematics(lexed: Lexed, first: int, last: int) -> Value | None:
-    """All of a slot, if it has no word of prose."""
+    """Return the whole slot if it has no prose words."""
     tokens = lexed.tokens
     while first <= last and (
         tokens[first].kinds & (_EDGE_FORMS | kinds.EQUALS | kinds.HASHES | _JOINS) or lexed.said(first, first) in EDGES
@@ -86,7 +86,7 @@ def _mathematics(lexed: Lexed, first: int, last: int) -> Value | None:
 
 
 def _said(lexed: Lexed, first: int, last: int) -> str:
-    """What tokens say as mathematics: without emphasis, numbers as the language means them."""
+    """Return tokens as mathematics: without emphasis, with numbers in the convention of the language."""
     if first == last:
         return _one(lexed, first)
     pieces, at = [], lexed.tokens[first].start
@@ -108,7 +108,7 @@ def _unmatched(lexed: Lexed, first: int, last: int) -> bool:
 
 
 def _one(lexed: Lexed, at: int) -> str:
-    """A formula without its signs, or a number with the decimal mark of its language as a point."""
+    """Return a formula without its delimiters, or a number with a decimal point instead of the local mark."""
     said = lexed.said(at, at)
     if lexed.tokens[at].kinds & kinds.FORMULA:
         return inside(said)
@@ -130,7 +130,7 @@ def _opens_expression(lexed: Lexed, at: int, last: int) -> bool:
 
 
 def _formulas(lexed: Lexed, at: int, last: int) -> Value:
-    """A formula and those that it is listed with."""
+    """Return a formula and those listed with it."""
     tokens, end = lexed.tokens, at
     for place in range(at + 1, last + 1):
         if tokens[place].kinds & (_COUNTED | kinds.BOX):
@@ -145,13 +145,13 @@ def _formulas(lexed: Lexed, at: int, last: int) -> Value:
 
 
 def _names_another(lexed: Lexed, first: int, last: int) -> bool:
-    """True if the last of several equations gives something else than the first: `$c = 14$ and $a = 2c = 28$`."""
+    """True if the last of several equations defines something other than the first: `$c = 14$ and $a = 2c = 28$`."""
     left, equals, _ = lexed.said(last, last).partition("=")
     return bool(equals) and left.strip(" $\\(") != lexed.said(first, first).partition("=")[0].strip(" $\\(")
 
 
 def inside(formula: str) -> str:
-    """A formula without the signs around it."""
+    """Return a formula without its delimiters."""
     for opened, closed in (("$$", "$$"), ("\\[", "\\]"), ("\\(", "\\)"), ("$", "$")):
         if formula.startswith(opened) and formula.endswith(closed) and len(formula) > len(opened) + len(closed):
             return formula[len(opened) : -len(closed)].strip(" .,\n")
@@ -159,7 +159,7 @@ def inside(formula: str) -> str:
 
 
 def _plain(lexed: Lexed, at: int, last: int) -> Value:
-    """An expression in plain characters, up to the first word of prose."""
+    """Return an expression in plain characters, up to the first prose word."""
     tokens, end, place, measured = lexed.tokens, at, at + 1, False
     while place <= last:
         token, here, before = tokens[place], tokens[place].kinds, tokens[place - 1]
@@ -221,7 +221,7 @@ def _is_symbol(said: str, gap: int) -> bool:
 
 
 def _spelled(lexed: Lexed, at: int, last: int) -> Value:
-    """A number in words: "two hundred and five", "zwölf"; in digits unless it is English, which equality knows."""
+    """Return a number in words ("two hundred and five", "zwölf"), in digits unless English, which equality understands."""
     end = at
     for place in range(at + 1, last + 1):
         if lexed.tokens[place].kinds & (kinds.NUMERAL | kinds.SCALE):
@@ -238,7 +238,7 @@ def _spelled(lexed: Lexed, at: int, last: int) -> Value:
 
 
 def _with_other(lexed: Lexed, value: Value, last: int) -> Value:
-    """A value with the one that is offered beside it: "34 (or possibly 35)" gives two."""
+    """Return a value with the alternative offered with it: "34 (or possibly 35)" gives two."""
     for at in range(value.last + 1, min(last, value.last + 7)):
         here = lexed.tokens[at].kinds
         if here & kinds.OR:

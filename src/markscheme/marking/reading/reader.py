@@ -1,4 +1,4 @@
-r"""The answer of a response: one reading and at most one alternative, made without the gold."""
+"""Find the answer of a response: one reading and at most one alternative, without access to the gold."""
 
 from __future__ import annotations
 
@@ -28,15 +28,15 @@ from markscheme.marking.reading.words import WORD_PATTERN, announces, english, l
 from markscheme.marking.reading.writings import as_prose, is_worded, other_writing
 
 _TYPESET: Final = (json_answer, boxed_answer, tagged_answer, finished_answer)
-_TAIL: Final = 1_500  # characters from the end in which an answer in prose is looked for
+_TAIL: Final = 1_500  # characters from the end in which a prose answer is searched
 _AROUND: Final = 300
-_SHORTEST: Final = 6  # nothing that states an answer after another one is shorter
-_GOES_ON: Final = 40  # characters after an answer that are not a farewell
-_LAST_LINE: Final = 120  # characters of a last line that is read by itself first: "ANSWER: 72"
+_SHORTEST: Final = 6  # the shortest text that can state another answer
+_GOES_ON: Final = 40  # text after an answer that is longer than a farewell
+_LAST_LINE: Final = 120  # characters of a last line that is read first: "ANSWER: 72"
 _LONGEST_LINE: Final = 200
 _LOOP: Final = 4
 _BARE: Final = 300
-_FEW_WORDS: Final = 40  # characters of a response that is nothing but an answer in words
+_FEW_WORDS: Final = 40  # longest response that consists of an answer in words
 _LABELLED: Final = re.compile(r"[:：#]")
 _LETTER_SET: Final = re.compile(r"[A-J]{1,6}")
 _LABEL: Final = re.compile(r"\(?[A-J]\)?")
@@ -51,7 +51,7 @@ _NOT_ALL: Final = _MOODY | kinds.ASK | kinds.REMARK | kinds.STEP | kinds.IS
 
 
 class Reading(NamedTuple):
-    """What a response gives as its answer, and how it says so."""
+    """The answer of a response, and how it is expressed."""
 
     answer: str
     start: int
@@ -64,12 +64,12 @@ class Reading(NamedTuple):
 
     @property
     def span(self) -> tuple[int, int]:
-        """Position of the answer in the response."""
+        """Return the position of the answer in the response."""
         return self.start, self.end
 
 
 class _Wanted(NamedTuple):
-    """What is looked for in prose: values of a kind, of at least a rank, with the texts of the choices if known."""
+    """What is searched in prose: the kind of value, the lowest rank, and the texts of the choices if known."""
 
     kind: Kind
     least: int = 0
@@ -78,7 +78,7 @@ class _Wanted(NamedTuple):
 
 
 def typeset_answer(text: str, start: int, end: int) -> ExtractedAnswer | None:
-    """The last answer in a form made for it: a JSON field, a box, a tag, `Finish[…]`."""
+    """Return the last answer in an explicit form: a JSON field, a box, a tag, `Finish[…]`."""
     found, begin = None, start
     for find in _TYPESET:
         if (answer := find(text, begin, end)) is not None:
@@ -89,7 +89,7 @@ def typeset_answer(text: str, start: int, end: int) -> ExtractedAnswer | None:
 
 
 def final_answer(sections: ResponseSections, kind: Kind) -> Reading | None:
-    """The answer that a response gives; of one that was cut off, only if it was stated before."""
+    """Return the answer of a response; of a truncated one, only an answer stated before the cut."""
     reading = read_answer(sections, kind)
     if reading is None or reading.rank == TYPESET:
         return reading
@@ -99,14 +99,14 @@ def final_answer(sections: ResponseSections, kind: Kind) -> Reading | None:
 
 
 def read_answer(sections: ResponseSections, kind: Kind) -> Reading | None:
-    """The answer that a response gives, or `None`."""
+    """Return the answer of a response, or `None`."""
     sections, texts = prepared(sections)
     reading = _read(sections, kind, texts if kind.name == "letter" else {})
     return _by_choice(sections, kind, reading, texts) if texts else reading
 
 
 def prepared(sections: ResponseSections) -> tuple[ResponseSections, dict[str, str]]:
-    """A response with plain digits and without ornaments, positions unchanged, and the texts of its choices."""
+    """Return a response with plain digits and without ornaments, positions unchanged, and the texts of its choices."""
     if not sections.text.isascii():
         sections = sections.undecorated()
         sections = sections._replace(text=ascii_digits(sections.text))
@@ -137,7 +137,7 @@ def _read(sections: ResponseSections, kind: Kind, texts: Mapping[str, str]) -> R
 
 
 def _without_form(text: str, start: int, end: int, kind: Kind, texts: Mapping[str, str]) -> Reading | None:
-    """The answer of a response without a typeset one: bare mathematics, sentences, its first line, or a few words."""
+    """Find an answer without an explicit form: bare mathematics, sentences, the first line, or a few words."""
     if _CODE.search(text, max(start, end - 200), end):
         return None
     end = before_loop(text, start, start + len(text[start:end].rstrip()))
@@ -153,7 +153,7 @@ def _without_form(text: str, start: int, end: int, kind: Kind, texts: Mapping[st
 
 
 def _in_first_line(text: str, start: int, end: int, kind: Kind) -> Reading | None:
-    """The choice or word on the first line of a response, before it explains itself."""
+    """Return the choice or word on the first line of a response, before its explanation."""
     begin = start + len(text[start : start + _LAST_LINE]) - len(text[start : start + _LAST_LINE].lstrip())
     line = text.find("\n", begin, min(end, begin + _LAST_LINE))
     if line < 0 or not text[line:end].strip():
@@ -166,7 +166,7 @@ def _in_first_line(text: str, start: int, end: int, kind: Kind) -> Reading | Non
 
 
 def _bare_answer(text: str, start: int, end: int) -> Reading | None:
-    """A response that is one line of mathematics and nothing else is its answer."""
+    """Return a response that is one line of mathematics and nothing else."""
     said = text[start:end].strip(" \n\t∴⇒→").rstrip("\\")
     if not said or "\n" in said or _LABEL.fullmatch(said) or _MARKED.search(said):
         return None
@@ -181,7 +181,7 @@ def _bare_answer(text: str, start: int, end: int) -> Reading | None:
 
 
 def _all_of_it(text: str, start: int, end: int) -> Reading | None:
-    """A few words that say nothing else are the answer, "The empty set"."""
+    """Return a response of a few words as its answer: "The empty set"."""
     said = text[start:end].strip(" \n*`.")
     if not said or len(said) > _FEW_WORDS or "\n" in said or _MARKED.search(said):
         return None
@@ -192,7 +192,7 @@ def _all_of_it(text: str, start: int, end: int) -> Reading | None:
 
 
 def before_loop(text: str, start: int, end: int) -> int:
-    """Where a text ends that says its last line over and over: before the loop, if that line says nothing new."""
+    """Return the end of a text before it repeats its last line over and over, if that line adds nothing new."""
     tail = text[max(start, end - _LONGEST_LINE * 3) : end].rstrip()
     line = tail[tail.rfind("\n") + 1 :]
     if not line or len(line) > _LONGEST_LINE or tail.count("\n" + line) < _LOOP:
@@ -208,7 +208,7 @@ def before_loop(text: str, start: int, end: int) -> int:
 def _by_choice(
     sections: ResponseSections, kind: Kind, reading: Reading | None, texts: dict[str, str]
 ) -> Reading | None:
-    """Letter and text of a choice are the same answer if the choices are known."""
+    """Treat the letter and the text of a choice as the same answer if the choices are known."""
     if kind.name != "letter":
         if reading is None or kind.name == "word":
             lettered = _read(sections, LETTERS, {})
@@ -226,7 +226,7 @@ def _by_choice(
 
 
 def _choice_said(reading: Reading, texts: Mapping[str, str]) -> str:
-    """The letter of the one choice whose text a reading gives: `III` may be the text of C."""
+    """Return the letter of the one choice with the text of a reading: `III` may be the text of C."""
     from markscheme.marking.equality import compare
 
     for said in filter(None, (reading.answer, reading.alternative)):
@@ -257,7 +257,7 @@ def _of_typeset(typeset: ExtractedAnswer, kind: Kind, *, quoted: bool) -> Readin
 
 
 def _is_plain(lead: str) -> bool:
-    """True if no word before an answer could change how it is meant."""
+    """True if no word before an answer could change its meaning."""
     words = _ASCII_WORD.findall(lead.lower())
     moody, pairs = _moody_words()
     return lead.isascii() and moody.isdisjoint(words) and pairs.isdisjoint(pairwise(words))
@@ -265,7 +265,7 @@ def _is_plain(lead: str) -> bool:
 
 @cache
 def _moody_words() -> tuple[frozenset[str], frozenset[tuple[str, str]]]:
-    """The English words with which anything but an assertion is said, and the first two words of such phrases."""
+    """Return the English words that express any mood but assertion, and the first two words of such phrases."""
     bits = _MOODY | kinds.IF
     single = {word for word, classes in english().words.items() if classes & bits}
     return frozenset(single), frozenset(
@@ -274,9 +274,9 @@ def _moody_words() -> tuple[frozenset[str], frozenset[tuple[str, str]]]:
 
 
 def _mood_around(text: str, start: int, end: int, typeset: ExtractedAnswer, outer: int) -> str:
-    """The mood of the sentence around a typeset answer, and whether what follows takes it back."""
+    """Return the mood of the sentence around a typeset answer, and whether later text retracts it."""
     opens = typeset.start
-    if typeset.form == "json":  # what the other fields say is not about the answer
+    if typeset.form == "json":  # the other fields do not describe the answer
         near = max(start, opens - _TAIL)
         start = max(near, text.rfind("\n", near, opens) + 1, *(text.rfind(mark, near, opens - 1) for mark in "{,"))
     brief = end - outer < _SHORTEST and "?" not in text[outer:end]
@@ -300,7 +300,7 @@ def _mood_around(text: str, start: int, end: int, typeset: ExtractedAnswer, oute
 
 
 def _in_prose(text: str, start: int, end: int, wanted: _Wanted) -> Reading | None:
-    """The answer that sentences give; looked for near the end first."""
+    """Return the answer given in sentences; the end of the text is searched first."""
     line = text.rfind("\n", max(start, end - _LAST_LINE), end) + 1
     if line > start and _LABELLED.search(text, line, end):
         reading = _in_tail(text, line, end, wanted)

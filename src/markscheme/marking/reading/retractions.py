@@ -1,4 +1,4 @@
-"""Whether a sentence takes back the answer before it: "This is wrong", "That cannot be right"."""
+"""Detect sentences that retract the previous answer: "This is wrong", "That cannot be right"."""
 
 from __future__ import annotations
 
@@ -9,23 +9,24 @@ from markscheme.marking.reading import kinds
 from markscheme.marking.reading.clauses import Clause
 from markscheme.marking.reading.lexer import Lexed, Token
 
-# Words that add nothing to a value that follows them.
+# Words that add nothing to the value before them.
 LIGHT: Final = (
     kinds.FILLER | kinds.SO | kinds.LIKELY | kinds.THIS | kinds.OPTION | kinds.NOT | kinds.HEDGE | kinds.BOUND | kinds.OPERATE
     | kinds.APPROX | kinds.ANSWER | kinds.GOOD | kinds.BAD
 )  # fmt: skip
-_STEM: Final = 8  # characters in which the forms of a long word agree
+_STEM: Final = 8  # letters shared by the forms of a long word
 
 
 def beginnings(lexed: Lexed, first: int, last: int) -> set[str]:
-    """The first characters of each word, in which its forms agree."""
+    """Return the first letters of each word, which its forms share."""
     return {lexed.said(at, at).lower()[:_STEM] for at in range(first, last + 1)}
 
 
 def takes_back(lexed: Lexed, clause: Clause, named: Collection[str] = ()) -> bool:
-    """True if a clause without a value says that the answer before it is wrong: "This answer is wrong", "That is not right".
+    """True if a clause without a value calls the previous answer wrong: "This answer is wrong", "That is not right".
 
-    Words that begin like one of `named` are the subject of the question, and judge nothing."""
+    Words that start like one of `named` are the topic of the question, and judge nothing.
+    """
     subject, denied = True, False
     contrary = lexed.tokens[clause.first].kinds & kinds.BUT
     for place, token in enumerate(lexed.tokens[clause.first : clause.last + 1]):
@@ -52,10 +53,10 @@ def takes_back(lexed: Lexed, clause: Clause, named: Collection[str] = ()) -> boo
 
 
 def _says_wrong(lexed: Lexed, token: Token) -> bool:
-    """True if a phrase of retraction says by itself that something is wrong: "this is wrong", not "wait"."""
+    """True if a retraction phrase means "wrong" without further words: "this is wrong", not "wait"."""
     here, said = token.kinds, lexed.text[token.start : min(token.end, token.start + 40)].lower()
     parts = said.split()
-    if len(parts) == 1 and not said.isascii():  # a script without blanks
+    if len(parts) == 1 and not said.isascii():  # a script without spaces
         parts = [said[first:last] for first in range(len(said)) for last in range(first + 1, len(said) + 1)]
     for part in parts:
         here |= lexed.words.words.get(part, 0)

@@ -1,6 +1,6 @@
-"""How far a problem asks its answer to be rounded: "to the nearest hundredth", "to two decimal places".
+"""Find the rounding that a problem asks for: "to the nearest hundredth", "to two decimal places".
 
-Only what is said outright counts; a problem that says nothing asks for the exact value.
+Only explicit requests count; otherwise the exact value is expected.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _DECIMALS: Final = re.compile(
 
 @lru_cache(maxsize=4096)
 def places_asked(statement: str) -> int | None:
-    """The decimal places that a problem asks for; `None` if it asks for no rounding, or for one that is not understood."""
+    """Return the decimal places that a problem asks for; `None` without a rounding or with one that is not understood."""
     found = {_nearest(match) for match in _NEAREST.finditer(statement)}
     found |= {_count(match["count"].lower()) for match in _DECIMALS.finditer(statement)}
     return found.pop() if len(found) == 1 else None
@@ -35,7 +35,7 @@ def places_asked(statement: str) -> int | None:
 
 def _nearest(match: re.Match[str]) -> int | None:
     if match["more"] and not match["more"].split()[-1].lower().startswith(words("rounded_units")):
-        return None  # a tenth of a percent, of a mile: of which number, only the problem knows
+        return None  # a tenth of a percent or of a mile: only the problem defines the unit
     if match["step"]:
         return len(match["step"].partition(".")[2])
     return _PLACES.get(" ".join(match["name"].lower().split()))

@@ -1,7 +1,8 @@
-"""Which part of a response is the answer text: without thinking, and without an invented next turn or question.
+"""Find the answer text of a response: without thinking, and without an invented next turn or question.
 
-Only the region is decided here; the protocol finds the answer in it. Linear in the length: one pass of a pattern over
-line ends, and `str.find` behind gates of one character, which cost 0.05 µs on 3,000 characters where a word costs 2 µs.
+Only the region is decided here; the protocol finds the answer in it. Time is linear in the length: one pattern pass
+over line ends, and `str.find` guarded by one-character checks, which take 0.05 µs on 3,000 characters where a word
+takes 2 µs.
 """
 
 from __future__ import annotations
@@ -13,44 +14,46 @@ from markscheme.marking.reading.marks import either, mark, thinking, words
 from markscheme.types import Problem
 
 THINK_END = "</think>"
-# Frames drawn around an answer, stars and emoji beside it; not the triangle, which is a sign of geometry.
+# Frames around an answer, stars and emoji next to it; not the triangle, which is used in geometry.
 _ORNAMENTS: Final = re.compile(
     "[\u2500-\u259f\u25a0-\u25a2\u2605\u2606\u2705\u2720-\u274b\u2756-\u2767\u2770-\u2775\u2b1b\u2b1c\u2b50\ufe0f\U0001f300-\U0001faff]"
 )
-_DECORATED: Final = 1_000  # characters from the end in which they are looked for
-_HEAD: Final = 200  # thinking opens a response: further in, the rarer marks are not looked for
+_DECORATED: Final = 1_000  # characters from the end in which they are searched
+_HEAD: Final = 200  # thinking opens a response, so rarer tags are not searched further in
 
 
 class ResponseSections(NamedTuple):
-    """A response text and the region `[start, end)` in which its answer is looked for."""
+    """A response text and the region `[start, end)` that is searched for its answer."""
 
     text: str
     start: int
     end: int
     cut_off: bool = False  # generation or thinking did not end: only an explicit answer counts, else `truncated`
-    sequel_end: int = 0  # where the text after thinking ends, with an invented sequel
-    statement: str = ""  # what was asked, if it is known
-    choices: tuple[str, ...] = ()  # the options it was asked with
-    ended: bool = False  # its server says that the model stopped by itself
-    turn: int = 0  # where the last turn begins, in a transcript that echoes the prompt
+    sequel_end: int = 0  # where the text after thinking ends, including an invented sequel
+    statement: str = ""  # the problem statement, if known
+    choices: tuple[str, ...] = ()  # the choices of the problem
+    ended: bool = False  # the server reports a normal stop
+    turn: int = 0  # start of the last turn, in a transcript that echoes the prompt
 
     @property
     def after_thinking(self) -> int:
-        """Where a published rule begins to read: it knows of thinking, but not of transcripts."""
+        """Return where a published rule begins to read: it handles thinking, but not transcripts."""
         return 0 if self.start == self.turn else self.start
 
     @property
     def final(self) -> str:
-        """The text with the answer."""
+        """Return the text that contains the answer."""
         return self.text[self.start : self.end]
 
     def undecorated(self) -> ResponseSections:
-        """The same with blanks for the ornaments at its end, `│ 23 │` or `✦ 26 ✦`; positions do not change."""
+        """Return the same text with trailing ornaments, `│ 23 │` or `✦ 26 ✦`, replaced by spaces, so that positions
+        stay the same.
+        """
         at = max(self.start, self.end - _DECORATED)
         if not _ORNAMENTS.search(self.text, at, self.end):
             return self
         tail = _ORNAMENTS.sub(" ", self.text[at : self.end])
-        end = at + len(tail.rstrip())  # the last line of a frame is not a line that was begun
+        end = at + len(tail.rstrip())  # the last line of a frame is not an unfinished line
         sequel_end = end if self.sequel_end == self.end else self.sequel_end
         return self._replace(text=self.text[:at] + tail + self.text[self.end :], end=end, sequel_end=sequel_end)
 
@@ -63,9 +66,9 @@ def read(
     ended: bool = False,
     problem: Problem | None = None,
 ) -> ResponseSections:
-    """Set thinking apart at the last `think_end`; drop what a base model invents after its answer."""
+    """Split off thinking at the last `think_end`; drop the text a base model invents after its answer."""
     if text.startswith("<s>"):
-        text = "   " + text[3:]  # a token that serving software should have left out
+        text = "   " + text[3:]  # a token that the server should have removed
     start = turn = _last_turn(text)
     end = len(text)
     for opening, closing in _marks_of_thinking(text, think_end):
@@ -77,7 +80,7 @@ def read(
     return ResponseSections(text, start, _own_end(text, start, end), cut_off, end, statement, choices, ended, turn)
 
 
-# How a text begins that has the prompt in it: with the turn of somebody other than the model.
+# The start of a text that includes the prompt: a turn of anyone but the model.
 _OPENS_TRANSCRIPT: Final = re.compile(
     r"\s{0,9}+(?>(?:<s>|<bos>|<\|begin_of_text\|>|<\|endoftext\|>)?)\s{0,9}+(?:<\|(?:im_start|start_header_id)\|>\s?(?:system|user)"
     rf"|<start_of_turn>\s?user|<\|(?:system|user)\|>|\[INST\]|(?:#{{2,3}} )?{either('prompting')}[*_]{{0,2}}:\s)"
@@ -86,7 +89,7 @@ _ASSISTANT_TURN: Final = re.compile(
     r"<\|im_start\|>\s?assistant|<\|start_header_id\|>\s?assistant\s?<\|end_header_id\|>|<start_of_turn>\s?model"
     rf"|<\|assistant\|>|\[/INST\]|\n[ \t]{{0,4}}+(?:#{{2,3}} )?{either('replying')}[*_]{{0,2}}:"
 )
-# What serving software should have cut off: InternLM's `<eoa>`, `<|im_end|>`, `</s>`.
+# Tokens that the server should have removed: InternLM's `<eoa>`, `<|im_end|>`, `</s>`.
 _END_MARKS: Final = re.compile(
     r"(?>(?:\s{0,20}+(?:<eo[a-z]>|<\|[a-z_]{1,30}+\|>|</s>|<end_of_turn>|<eos>|\[/?INST\]|\[UNUSED_TOKEN_\d{1,3}\]))*)\Z"
 )
@@ -94,7 +97,7 @@ _TRANSCRIPT_SIGNS: Final = frozenset({"", *"<[#\n ", *(word[0] for word in words
 
 
 def _last_turn(text: str) -> int:
-    """Where the model's last turn begins in a transcript that echoes the prompt; 0 in any other text."""
+    """Return the start of the model's last turn in a transcript that echoes the prompt; 0 in any other text."""
     if text[:1] not in _TRANSCRIPT_SIGNS or _OPENS_TRANSCRIPT.match(text) is None:
         return 0
     end = len(text)
@@ -117,7 +120,7 @@ _CHANNELS: Final = words("bare_channels")
 
 
 def _marks_of_thinking(text: str, think_end: str) -> tuple[tuple[str, ...], ...]:
-    """The marks that may be in this text. A gate of one character costs nothing; a word costs 1 µs."""
+    """Return the thinking tags that may occur in this text. A one-character check is nearly free; a word takes 1 µs."""
     if think_end != THINK_END:
         return ((think_end.replace("/", "", 1) if "/" in think_end else "", think_end),) if think_end else ()
     marks: tuple[tuple[str, ...], ...] = ()
@@ -137,7 +140,7 @@ def _marks_of_thinking(text: str, think_end: str) -> tuple[tuple[str, ...], ...]
 def _after_thinking(
     text: str, opening: str, closing: str, start: int, end: int, cut_off: bool
 ) -> tuple[int, int, bool]:
-    """The region that thinking between two marks leaves for an answer, and whether that thinking did not end."""
+    """Return the region outside of thinking between two tags, and whether the thinking is unfinished."""
     closed = text.rfind(closing, start)
     if closed >= 0:
         after = closed + len(closing)
@@ -156,17 +159,17 @@ def _after_thinking(
     for finish in () if cut_off else (end, again) if again > 0 else (end,):
         if _ends_with_answer(text, opened + len(opening), finish):
             return opened + len(opening), finish, False
-    return start, opened, True  # thinking that never ends; the text before it may still be an answer
+    return start, opened, True  # unclosed thinking; the text before it may still hold an answer
 
 
 def _ends_with_answer(text: str, start: int, end: int) -> bool:
-    from markscheme.marking.reading.ending import ends_with_answer  # the lexicon is read when it is first needed
+    from markscheme.marking.reading.ending import ends_with_answer  # load the lexicon only when it is needed
 
     return ends_with_answer(text, start, end)
 
 
 def _within(text: str, opening: str, closing: str, start: int, closed: int) -> tuple[int, int] | None:
-    """Where the answer is in a response that says nothing after its thinking: at the end of it, or before it."""
+    """Return the region of the answer in a response with no text after its thinking: at the end of it, or before it."""
     opened = text.rfind(opening, start, closed) if opening else -1
     begin = max(start, opened + len(opening))
     if _ends_with_answer(text, begin, closed):
@@ -176,8 +179,8 @@ def _within(text: str, opening: str, closing: str, start: int, closed: int) -> t
     return (start, opened) if opened > start and _STATED.search(text, start, opened) else None
 
 
-# The look-ahead turns away nearly every line at its first character, and possessive quantifiers never try a line twice:
-# 25 µs for the 800 lines of a 30,000-character trace, where the plain spelling takes 130.
+# The look-ahead rejects nearly every line at its first character, and possessive quantifiers never retry a line: 25 µs
+# for the 800 lines of a 30,000-character trace, where the plain pattern takes 130.
 _QUESTION: Final = rf"{either('questions')}[ \t]?[#\d]{{0,4}}[*_]{{0,3}}[ \t]?:"
 _INITIALS: Final = "".join(sorted({word[0] for word in words("questions") + words("people")}))
 _NEXT: Final = re.compile(
@@ -194,11 +197,11 @@ _DIGIT: Final = re.compile(r"\d")
 
 
 def _own_end(text: str, start: int, end: int) -> int:
-    """Where the model's own answer ends.
+    """Return the end of the model's own answer.
 
-    Another turn ends it once anything has been said. An invented question ends it if an answer is before it; a response
-    that opens with a question recites examples or restates the problem, so that later questions are its own. If there is
-    a box, only what follows the first one can be invented: most boxed answers end the response, and little is searched.
+    Another turn ends it once there is any text. An invented question ends it if an answer comes first. A response that
+    opens with a question recites examples or restates the problem, so its later questions count as its own. If there is
+    a box, only text after the first one can be invented; as most boxed answers end the response, little is searched.
     """
     first = text.find("\\boxed", start, end)
     begin = first if first >= 0 else start
@@ -211,7 +214,7 @@ def _own_end(text: str, start: int, end: int) -> int:
     at = follow.start()
     if follow["question"] is None:
         return at if text[start:at].strip() else end
-    # A question with a tagged answer after it and no answer before it is the response's own, restated.
+    # A restated question, with a tagged answer after it and no answer before it, belongs to the response.
     own = text.find("<answer>", at, end) >= 0 and not _STATED.search(text, start, at)
     if own or _OPENS_WITH_QUESTION.match(text, start, end):
         return end
@@ -219,7 +222,7 @@ def _own_end(text: str, start: int, end: int) -> int:
 
 
 def _answered(text: str, start: int, end: int) -> bool:
-    """True if an answer may have been given: stated outright, or a sentence with a number that is not a lead-in."""
+    """True if the text may contain an answer: one stated outright, or a sentence with a number that is not a lead-in."""
     if _STATED.search(text, start, end):
         return True
     leads = text[max(start, end - 80) : end].rstrip(" \n\t*_").endswith(":")

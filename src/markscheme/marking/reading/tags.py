@@ -1,4 +1,4 @@
-"""Answers between marks made for them: `<answer>…</answer>`, `Finish[…]` and the line after `####`."""
+"""Read answers from explicit markers: `<answer>…</answer>`, `Finish[…]` and the line after `####`."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from markscheme.marking.reading.boxes import last_box
 from markscheme.marking.reading.extracted import MAX_CONTENT, TRIES, ExtractedAnswer, trimmed
 from markscheme.marking.reading.marks import either, mark, words
 
-_REACH: Final = 300_000  # how far before the end a tag may open: millions of them would each be looked at
+_REACH: Final = 300_000  # how far from the end a tag may open, to bound the search
 _OPENING: Final = re.compile(rf"<({either('answer_tags')})>")
-_BROKEN: Final = re.compile(r"</?[A-Za-z]{2,12}>")  # in the place of the tag that closes: `<answer> 20 <endthink>`
+_BROKEN: Final = re.compile(r"</?[A-Za-z]{2,12}>")  # used instead of the closing tag: `<answer> 20 <endthink>`
 _CLOSING: Final = re.compile(rf"</{either('closing_tags')}>")
 _HEADING_TAGS: Final = words("heading_tags")
 _FINISH: Final = mark("finish")
 
 
 def tagged_answer(text: str, start: int, end: int) -> ExtractedAnswer | None:
-    """The content of the last `<answer>…</answer>`; without one, of an `<answer>` that was left open."""
+    """Return the content of the last `<answer>…</answer>`, or of an unclosed `<answer>`."""
     if text.find("<", start, end) < 0:
         return None
     left_open = None
@@ -35,7 +35,7 @@ def tagged_answer(text: str, start: int, end: int) -> ExtractedAnswer | None:
 
 
 def closed_answer(text: str, start: int, end: int) -> ExtractedAnswer | None:
-    """The text on its line before a `</answer>` that was not opened."""
+    """Return the text on the same line before a `</answer>` without an opening tag."""
     closing = _CLOSING.search(text, start, end)
     if closing is None or _OPENING.search(text, 0, closing.start()):
         return None
@@ -45,7 +45,7 @@ def closed_answer(text: str, start: int, end: int) -> ExtractedAnswer | None:
 
 
 def finished_answer(text: str, start: int, end: int) -> ExtractedAnswer | None:
-    """The content of the last `Finish[…]` of a ReAct chain."""
+    """Return the content of the last `Finish[…]` of a ReAct chain."""
     at = text.rfind(_FINISH, start, end)
     begin = at + len(_FINISH)
     closed = text.find("]", begin, min(end, at + 300)) if at >= 0 else -1
@@ -59,7 +59,7 @@ _HEADS: Final = re.compile(
 )
 _HASH_BLANKS: Final = re.compile(r"[ \t]{0,200}+\n?[ \t]{0,200}+")
 _HASH_VALUE: Final = re.compile(r"[*_$\\(\[{€£¥₹+\-−.]|\d|[A-Za-z](?:\s*=|\s*$)")
-# At the end of all, where a heading would head nothing: `#### x + 1`, `#### Yes`.
+# At the very end, where a heading would be empty: `#### x + 1`, `#### Yes`.
 _LAST_LINE: Final = re.compile(
     rf"[ \t]{{0,20}}(?=(?:{either('hashed_words')}|[A-Z](?:,\s?[A-Z]){{1,5}}|[^\n:]{{0,80}}[-+*/^=<>\\][^\n:]{{0,80}})[.\s]{{0,4}}\Z)"
     r"(?![ \t]{0,20}[A-Za-z]{2,20}[\s:-]{1,3}[A-Za-z]{2})"
@@ -67,7 +67,7 @@ _LAST_LINE: Final = re.compile(
 
 
 def hashed_answer(text: str, start: int, end: int) -> ExtractedAnswer | None:
-    """A value after the last `####`, or below it; `#### Step 3: …` is a heading, not an answer."""
+    """Return the value after or below the last `####`; `#### Step 3: …` is a heading, not an answer."""
     stop = end
     for _ in range(TRIES):
         at = text.rfind("####", start, stop)
@@ -85,7 +85,7 @@ def hashed_answer(text: str, start: int, end: int) -> ExtractedAnswer | None:
 
 
 def _hashed(text: str, at: int, end: int) -> int | None:
-    """Where the value begins that follows `####`."""
+    """Return the start of the value that follows `####`."""
     blanks = _HASH_BLANKS.match(text, at, end)
     begin = blanks.end() if blanks else at
     if not _HEADS.match(text, begin, end) and _HASH_VALUE.match(text, begin, end):

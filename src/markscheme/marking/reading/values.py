@@ -1,4 +1,4 @@
-r"""The value in a slot: what a stretch of tokens gives as an answer of the kind that is asked for."""
+"""Read the value in a slot: the answer of the expected kind in a stretch of tokens."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ WORD_CLASSES: Final = {
 
 
 class Kind(NamedTuple):
-    """What is asked for: a value (number or expression), a letter (choice), a word of a small class, or free words."""
+    """The expected kind: a value (number or expression), a letter (choice), a word of a small class, or free words."""
 
     name: Literal["value", "letter", "word", "text"]
-    classes: int = 0  # of the words that may be the answer
-    words: tuple[str, ...] = ()  # the words themselves, if no class of the lexicon holds them
+    classes: int = 0  # classes of the allowed words
+    words: tuple[str, ...] = ()  # the allowed words, if no lexicon class contains them
 
     def word(self, lexed: Lexed, at: int) -> str | None:
-        """The word of the small class that a token is."""
+        """Return the allowed word that a token is, if any."""
         said = lexed.tokens[at].kinds & self.classes
         if said:
             return next(name for name, bit in WORD_CLASSES.items() if said & bit)
@@ -31,7 +31,7 @@ class Kind(NamedTuple):
 
 
 VALUE, LETTERS, TEXT = Kind("value"), Kind("letter"), Kind("text")
-# Words that may follow the label A; another one follows the article.
+# Words that may follow the label A; any other word follows the article.
 _AFTER_LABEL: Final = (
     kinds.IS | kinds.AND | kinds.OR | kinds.NOT | kinds.BUT | kinds.BECAUSE | kinds.IF | kinds.WITHIN
 )  # fmt: skip
@@ -45,7 +45,7 @@ _TRAILING: Final = kinds.EMPHASIS | kinds.COMMA | kinds.CLOSE | kinds.OPEN
 
 
 def value_in(lexed: Lexed, kind: Kind, first: int, last: int) -> Value | None:
-    """The first value of a kind in tokens `first` to `last`."""
+    """Return the first value of a kind in tokens `first` to `last`."""
     if kind.name == "letter":
         return _letters(lexed, first, last)
     if kind.name == "word":
@@ -56,7 +56,7 @@ def value_in(lexed: Lexed, kind: Kind, first: int, last: int) -> Value | None:
 
 
 def _letters(lexed: Lexed, first: int, last: int) -> Value | None:
-    """The choice that a slot names; several of them are one answer."""
+    """Return the choice named in a slot; several of them are one answer."""
     found = [at for at in range(first, last + 1) if is_choice(lexed, at)]
     if not found:
         words = [at for at in range(first, last + 1) if lexed.tokens[at].kinds & kinds.WORD]
@@ -77,7 +77,7 @@ def _letters(lexed: Lexed, first: int, last: int) -> Value | None:
 
 
 def _is_label(lexed: Lexed, at: int) -> bool:
-    """True for a letter in brackets, or with the text of its choice in brackets after it: `(C)`, `B (a wall)`."""
+    """True for a letter in brackets, or followed by its choice text in brackets: `(C)`, `B (a wall)`."""
     text, token = lexed.text, lexed.tokens[at]
     bracketed = text[token.start - 1 : token.start] in ("(", "[") and text[token.end : token.end + 1] in (")", "]")
     return bracketed or text.startswith(" (", token.end)
@@ -89,12 +89,12 @@ def _divides(lexed: Lexed, first: int, end: int) -> bool:
 
 
 def is_refused(lexed: Lexed, at: int, last: int) -> bool:
-    """True if the words after a label take it out of the list: "(D) is wrong", "(D) does not"."""
+    """True if the words after a label exclude it: "(D) is wrong", "(D) does not"."""
     return lexed.has(kinds.NOT | kinds.BAD, at + 1, min(last, at + 4))
 
 
 def _joins(lexed: Lexed, at: int) -> bool:
-    """True for a token that may be between two labels of a list."""
+    """True for a token that may separate two labels of a list."""
     here = lexed.tokens[at].kinds
     if here & kinds.WORD:
         return bool(here & (kinds.AND | kinds.OR | kinds.OPTION))
@@ -102,7 +102,7 @@ def _joins(lexed: Lexed, at: int) -> bool:
 
 
 def label(lexed: Lexed, at: int) -> str:
-    """The letter that a token names."""
+    """Return the letter that a token names."""
     said = lexed.said(at, at)
     if said in lexed.labels:
         return lexed.labels[said]
@@ -112,7 +112,7 @@ def label(lexed: Lexed, at: int) -> str:
 
 
 def is_choice(lexed: Lexed, at: int) -> bool:
-    """True for a letter that is the label of a choice: not the article, the pronoun or a name in a formula."""
+    """True for a letter that is a choice label: not the article, the pronoun or a name in a formula."""
     token = lexed.tokens[at]
     if token.end - token.start > _LONGEST_SET and token.kinds & kinds.WORD and not lexed.labels:
         return False
@@ -153,7 +153,9 @@ def _offers(lexed: Lexed, at: int) -> bool:
 
 
 def _is_determiner(lexed: Lexed, at: int, first: int, last: int) -> bool:
-    """True for a "no" that belongs to the word after it: "no button was pressed"; as the first word of a slot it answers."""
+    """True for a "no" that belongs to the next word: "no button was pressed"; as the first word of a slot, it is an
+    answer.
+    """
     if not lexed.tokens[at].kinds & kinds.NOT or at in (first, last):
         return False
     following = lexed.tokens[at + 1].kinds
@@ -161,7 +163,7 @@ def _is_determiner(lexed: Lexed, at: int, first: int, last: int) -> bool:
 
 
 def _words(lexed: Lexed, first: int, last: int) -> Value | None:
-    """Free words: what is set apart or quoted within the slot, else all of it without its articles and label."""
+    """Return free words: the emphasized or quoted part of the slot, or all of it without articles and label."""
     tokens = lexed.tokens
     lettered = (at for at in range(first, min(last, first + 2) + 1) if tokens[at].kinds & kinds.LETTER)
     letter = next(lettered, None)
@@ -175,7 +177,7 @@ def _words(lexed: Lexed, first: int, last: int) -> Value | None:
             first, last = marks[0] + 1, marks[1] - 1
             break
     if not lexed.has(kinds.WORD | kinds.NUMBER | kinds.LETTER | kinds.FORMULA, first, last):
-        return Value(first, last, lexed.said(first, last).strip()) if first <= last else None  # brackets: ) }
+        return Value(first, last, lexed.said(first, last).strip()) if first <= last else None  # closing brackets: ) }
     while first < last and (tokens[first].kinds & _LEADING or _is_article(lexed, first)):
         first += 1
     while last >= first and tokens[last].kinds & _TRAILING:

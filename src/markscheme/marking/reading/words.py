@@ -1,7 +1,7 @@
-"""The lexicon: which classes a word or phrase of a language has.
+"""The lexicon: the classes of each word or phrase of a language.
 
-The words are in `lexicon/*.txt`, one file per language. A text is read with the words of its own language and of
-English, because models mix the two.
+The words are in `lexicon/*.txt`, one file per language. A text is read with the words of its own language and English,
+because models mix the two.
 """
 
 from __future__ import annotations
@@ -16,10 +16,11 @@ from typing import Final, NamedTuple
 from markscheme.marking.reading import kinds
 from markscheme.marking.reading.kinds import CLASSES
 
-# Scripts without blanks between words: Thai, Lao, Burmese, Khmer, Japanese, Chinese.
+# Scripts without spaces between words: Thai, Lao, Burmese, Khmer, Japanese, Chinese.
 _UNSPACED: Final = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff]")
 _LATIN: Final = "A-Za-z\u00c0-\u00d6\u00d8-\u00f6\u00f8-\u024f\u1e00-\u1eff"
-# Vowel signs and joiners belong to words in Indic, Thai and Arabic script, though Python does not count them as letters.
+# Vowel signs and joiners belong to words in Indic, Thai and Arabic script, though Python does not count them as
+# letters.
 _SIGNS: Final = (
     "\u0300-\u036f\u064b-\u065f\u0900-\u0963\u0970-\u0dff\u0e31-\u0e4e\u1000-\u109f\u1780-\u17d3\u200c\u200d"
 )
@@ -37,17 +38,17 @@ class Vocabulary:
 
     words: dict[str, int] = field(default_factory=dict)
     phrases: dict[tuple[str, ...], int] = field(default_factory=dict)
-    longest: dict[str, int] = field(default_factory=dict)  # words of the longest phrase that begins with a word
+    longest: dict[str, int] = field(default_factory=dict)  # word count of the longest phrase by its first word
     stems: dict[str, int] = field(default_factory=dict)
     values: dict[str, Fraction] = field(default_factory=dict)
     letters: dict[str, str] = field(default_factory=dict)
     groups: list[tuple[str, ...]] = field(default_factory=list)
     decimal: str = "."
-    lists: dict[str, list[str]] = field(default_factory=dict)  # entries by name that are not classes of words
-    looked_up: dict[str, int] = field(default_factory=dict)  # classes of words that were found by their stem
+    lists: dict[str, list[str]] = field(default_factory=dict)  # named entries that are not word classes
+    looked_up: dict[str, int] = field(default_factory=dict)  # classes of words that matched by stem
 
     def classes(self, word: str) -> int:
-        """The classes of one word, in lower case; 0 if it has none."""
+        """Return the classes of a lower-case word; 0 if it has none."""
         found = self.words.get(word)
         if found is None and self.stems and (found := self.looked_up.get(word)) is None:
             found = next((self.stems[word[:cut]] for cut in range(len(word), 2, -1) if word[:cut] in self.stems), 0)
@@ -67,27 +68,27 @@ class Vocabulary:
         if len(words) < 2:
             self.words[entry] = self.words.get(entry, 0) | bit
             return
-        for phrase in {words, tuple(_PARTS.findall(entry))}:  # with its hyphens and without
+        for phrase in {words, tuple(_PARTS.findall(entry))}:  # with and without hyphens
             self.phrases[phrase] = self.phrases.get(phrase, 0) | bit
             self.longest[phrase[0]] = max(self.longest.get(phrase[0], 0), len(phrase))
 
 
 @cache
 def english() -> Vocabulary:
-    """The English words, without the other languages."""
+    """Return the English words, without loading other languages."""
     return read_language((_LEXICON / "english.txt").read_text("utf-8"))
 
 
 @cache
 def languages() -> dict[str, Vocabulary]:
-    """Every language of the lexicon, by name."""
+    """Return every language of the lexicon by name."""
     names = sorted(path.name.removesuffix(".txt") for path in _LEXICON.iterdir() if path.name.endswith(".txt"))
     others = {name: read_language((_LEXICON / f"{name}.txt").read_text("utf-8")) for name in names if name != "english"}
     return {name: others.get(name) or english() for name in names}
 
 
 def read_language(text: str) -> Vocabulary:
-    """The vocabulary in a data file: `CLASS: entry | entry`, one class per line."""
+    """Parse the vocabulary in a data file: `CLASS: entry | entry`, one class per line."""
     found = Vocabulary()
     for line in text.splitlines():
         name, colon, rest = line.partition(":")
@@ -109,7 +110,7 @@ def read_language(text: str) -> Vocabulary:
         else:
             found.lists.setdefault(name, []).extend(entries)
     known = found.phrases | {(word,): classes for word, classes in found.words.items()}
-    for words in found.phrases:  # "the correct answer" announces what "correct answer" does
+    for words in found.phrases:  # "the correct answer" is used like "correct answer"
         found.phrases[words] |= known.get(words[1:], 0) & kinds.ANSWER
     return found
 
@@ -120,8 +121,8 @@ def _own(language: str) -> Vocabulary:
 
 @cache
 def vocabulary(language: str) -> Vocabulary:
-    """The vocabulary of a language on top of the English one."""
-    if language == "english":  # without the others, which take a while to read
+    """Return the vocabulary of a language on top of the English one."""
+    if language == "english":  # without the others, which load slowly
         return english()
     base, own = english(), languages()[language]
     firsts = base.longest.keys() | own.longest.keys()
@@ -139,7 +140,7 @@ def vocabulary(language: str) -> Vocabulary:
 
 @cache
 def unspaced_words(language: str) -> re.Pattern[str] | None:
-    """Match the words of a language that is written without blanks, longest first; `None` for the others."""
+    """Return a pattern for the words of a language written without spaces, longest first; `None` for the others."""
     entries = sorted((word for word in _own(language).words if _UNSPACED.search(word)), key=len, reverse=True)
     return re.compile("|".join(map(re.escape, entries))) if entries else None
 
@@ -152,9 +153,9 @@ class _Speakers(NamedTuple):
     each: tuple[tuple[str, float], ...]
 
 
-@lru_cache(_REMEMBERED)  # a table of all words takes longer to make than a small run to mark
+@lru_cache(_REMEMBERED)  # a table of all words takes longer to build than a small run takes to mark
 def _speakers(word: str) -> _Speakers | None:
-    """What a word of the lexicon says about the language: short and shared words say less."""
+    """Return the evidence that a word gives for each language; short and shared words count less."""
     known = [name for name, each in languages().items() if word in each.words or word in each.longest]
     if not known:
         return None
@@ -173,14 +174,14 @@ _SCRIPTS: Final = (
     (re.compile("[\u0e00-\u0e7f]"), "thai"),
     (re.compile("[\u3400-\u9fff]"), "chinese"),
 )
-# The least share of its own signs in a text of a language with a script of its own; fewer are a foreign word.
+# Least share of letters of its own script for a language that has one; fewer are a foreign word.
 _OWN: Final = 0.1
-# Another language must know this many times as many words of a text as English: names and loans are in both.
+# Another language must know this many times as many words of a text as English: names and loanwords are in both.
 _SURE: Final = 1.3
 
 
 def language_of(text: str) -> str:
-    """The language of a short text, by the words that it shares with the lexicon."""
+    """Guess the language of a short text from the words it shares with the lexicon."""
     if not text.isascii():
         for script, name in _SCRIPTS:
             if len(script.findall(text)) > _OWN * len(text) and name in languages():
@@ -188,7 +189,7 @@ def language_of(text: str) -> str:
     known = [found for word in _WORD.findall(text.lower()) if (found := _speakers(word)) is not None]
     english = 0.3 + sum(each.english for each in known)
     if sum(each.other for each in known) <= _SURE * english:
-        return "english"  # no other language can be ahead
+        return "english"  # no other language can win
     tally: dict[str, float] = {}
     for each in known:
         for name, weight in each.each:
@@ -199,14 +200,14 @@ def language_of(text: str) -> str:
 
 @cache
 def _announcing(language: str) -> frozenset[str]:
-    """The words that announce or choose an answer; of phrases the last words."""
+    """Return the words that announce or choose an answer, and the last word of each such phrase."""
     words = vocabulary(language)
     single = {word for word, classes in words.words.items() if classes & _ANNOUNCES}
     return frozenset(single | {phrase[-1] for phrase, classes in words.phrases.items() if classes & _ANNOUNCES})
 
 
 def announces(text: str, start: int, end: int) -> bool:
-    """True if a stretch has a word that could announce an answer; in scripts without blanks it always may."""
+    """True if a stretch has a word that could announce an answer; always true in scripts without spaces."""
     part = text[start:end].lower()
     language = "english" if part.isascii() else language_of(part)
     if unspaced_words(language) is not None or "####" in part:

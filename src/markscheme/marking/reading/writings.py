@@ -1,4 +1,6 @@
-"""Other writings of the same answer: what a calculation comes to, a number without its unit, a sentence set as a formula."""
+"""Other notations of the same answer: the result of a calculation, a number without its unit, a sentence inside a
+formula.
+"""
 
 from __future__ import annotations
 
@@ -18,11 +20,11 @@ _WORDS_INSIDE: Final = re.compile(r"\\(?:text|textbf|textit|textrm|mathrm|mathbf
 _ROWS: Final = re.compile(r"\\begin\{[a-z]+\*?\}|\\end\{[a-z]+\*?\}|\\\\(?:\[[^\]]{0,9}\])?|&")
 _ARROW: Final = re.compile(r"\\Rightarrow|\\implies|⇒")
 _WORDED: Final = re.compile(r"\\text\s?\{[^{}]*[a-z]{2}")
-_SENTENCE: Final = 3  # words in a formula that make a sentence of it; fewer are a unit or a condition
+_SENTENCE: Final = 3  # words that make a formula a sentence; fewer are a unit or a condition
 
 
 def other_writing(content: str, form: str, exclaimed: bool = False) -> str | None:
-    """The same answer in another writing: what a calculation comes to, a number without its unit, `100!`."""
+    """Return the same answer in another notation: the result of a calculation, a number without its unit, `100!`."""
     if content.isdecimal():
         return content + "!" if exclaimed else None
     if len(content) > _LONGEST:
@@ -33,7 +35,7 @@ def other_writing(content: str, form: str, exclaimed: bool = False) -> str | Non
 
 
 def _is_known_unit(unit: str) -> bool:
-    """True if equality knows a unit, and so tells 3 hours from 3 minutes."""
+    """True if equality knows a unit, and so can tell 3 hours from 3 minutes."""
     from markscheme.marking.equality.units import read_unit
 
     measure = read_unit(unit.strip(" ./"))
@@ -41,7 +43,7 @@ def _is_known_unit(unit: str) -> bool:
 
 
 def _result(content: str) -> str | None:
-    """What a calculation comes to: of `21 + 49 = 70` the 70. `2x = 10` is an equation, and does not say 10."""
+    """Return the result of a calculation: 70 for `21 + 49 = 70`. `2x = 10` is an equation, and does not give 10."""
     sides = _EQUALS.split(_NOTE.sub("", content))
     if len(sides) < 2 or "," in sides[-1]:
         return None
@@ -60,7 +62,7 @@ def is_worded(content: str) -> bool:
 
 
 def as_prose(content: str, *, formulas: bool) -> str:
-    """A sentence that is set as a formula, as it would be written outside of one: its words bare, its `formulas` in signs."""
+    """Return a sentence inside a formula as prose: its words bare, its `formulas` between delimiters."""
     content = _ROWS.sub("\n", content).replace("\\;", " ").replace("\\,", " ")
     words = sum(len(words.split()) for words in _WORDS_INSIDE.findall(content))
     if not formulas or (words < _SENTENCE and not _ARROW.search(content)):

@@ -1,4 +1,4 @@
-"""A process with all its children, held by a keeper: `Popen` for what must never be left behind."""
+"""A process with all its children, held by a keeper: a `Popen` that never leaves processes running."""
 
 from __future__ import annotations
 

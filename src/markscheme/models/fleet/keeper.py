@@ -114,7 +114,7 @@ def main() -> None:
 
 
 def keep(command: list[str], grace: float, tell: Callable[[int, int], None]) -> int:
-    """Start the command, wait for its end or our owner's, and leave nothing behind; return its exit code."""
+    """Start the command, wait for its end or our owner's, stop all children, and return the exit code."""
     signals: list[int] = []
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         signal.signal(number, lambda number, _: signals.append(number))
@@ -130,7 +130,7 @@ def keep(command: list[str], grace: float, tell: Callable[[int, int], None]) -> 
             keeper.end(grace)
             break
         keeper.reap()
-    # What a server leaves behind gets no grace period: it had all the time that the server had.
+    # Processes left by a server get no grace period, as the server has already had one.
     keeper.kill()
     return 1 if keeper.exit_code is None else keeper.exit_code
 

@@ -20,7 +20,7 @@ T = TypeVar("T")
 
 PATIENCE = 20.0  # seconds for a cluster's address to answer
 HEAD_GONE = 30.0  # seconds without the cluster's head after which it counts as gone for good
-# Seconds without a head (60 by default) after which Ray kills this process, whatever it is doing.
+# Seconds without a head (60 by default) after which Ray kills this process unconditionally.
 SELF_KILL = "RAY_gcs_rpc_server_reconnect_timeout_s"
 
 

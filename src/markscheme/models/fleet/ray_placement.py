@@ -99,7 +99,7 @@ class Placement:
         backend = spec.partition("/")[0]
         gpus = _gpus(ray, backend, config)
         self.needs = f"1 core and {gpus:g} GPU{'s' if gpus > 1 else ''}" if gpus else "1 core"
-        """What Ray sets aside for each replica, in words: one core, and the GPUs that its model spreads over."""
+        """What Ray reserves for each replica, in words: one core, and the GPUs of its model."""
         self._class = ray.remote(ReplicaActor).options(
             num_cpus=1,
             num_gpus=gpus,

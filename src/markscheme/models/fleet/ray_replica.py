@@ -16,7 +16,7 @@ from markscheme.models.fleet.ray_placement import Placement, reason_of
 from markscheme.types import Sampling
 
 GRACE = 10.0  # seconds on top of `--server-timeout` for a server to say why it did not start
-# Seconds between two checks: whether the cluster's head is up and, while there is no room, whether another replica is.
+# Seconds between two checks of the cluster's head and, while there is no room, of other replicas.
 LOOK = 5.0
 PAUSE = 1.0  # seconds between a failed start and the next
 

@@ -42,7 +42,7 @@ _STEERING = re.compile(
 
 @dataclass(frozen=True)
 class Program:
-    """One kind of server, and how to start it."""
+    """A kind of server, and how to start it."""
 
     name: str  # the backend's name, also used in messages
     command: Sequence[str]  # the command, before host, port and the user's options
@@ -78,7 +78,7 @@ class Server:
         self.url = ""  # its address; the port changes with each start
         self.gone: str | None = None  # why it will not come back
         self.on_change: Callable[[bool], None] = lambda _: None
-        """Told whether it is up, whenever that changes after the start; and once more when it is gone for good."""
+        """Called with whether it is up on each change after the start, and once when it has stopped for good."""
 
     async def start(self) -> None:
         """Start it and return when it is up; raise `ModelError` otherwise. From then on it is watched."""
@@ -95,7 +95,7 @@ class Server:
             await self._take_down()
 
     async def _watch(self) -> None:
-        """Restart it whenever it dies. Report whatever ends that, expected or not, since requests may be waiting."""
+        """Restart it whenever it dies. Report any failure of this loop, expected or not, since requests may be waiting."""
         try:
             self.gone = await self._keep_up()
         except Exception as bug:  # noqa: BLE001

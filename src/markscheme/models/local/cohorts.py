@@ -24,12 +24,12 @@ class Prefix:
 
     def __init__(self, tokens: Sequence[int], stem: Prefix | None = None) -> None:
         self.tokens, self.stem = tokens, stem
-        """`tokens` are all of them, those of the stem included."""
+        """`tokens` are all tokens, including those of the stem."""
         self.keys: dict[int, torch.Tensor] = {}
         self.values: dict[int, torch.Tensor] = {}
-        """By layer: heads × tokens behind the stem × width."""
+        """By layer: heads × tokens after the stem × width."""
         self.done = 0
-        """Tokens behind the stem that have been computed."""
+        """Number of computed tokens after the stem."""
 
     @property
     def before(self) -> int:
@@ -64,7 +64,7 @@ class Cohort(Generic[Row]):
         self.width, self.filled, self.stem = width, filled, stem
         self.rows: list[Row] = []
         self.lengths: list[int] = []
-        """How many columns each row has, counted from the end."""
+        """Number of columns of each row, counted from the end."""
         self.keys: dict[int, torch.Tensor] = {}
         self.values: dict[int, torch.Tensor] = {}
         """By layer: places × heads × columns × width."""

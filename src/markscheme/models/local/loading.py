@@ -46,7 +46,7 @@ class Loaded:
     said: str  # how it is computed, for the log
 
     def engine(self) -> Engine:
-        """The loop over this model."""
+        """Return the generation loop for this model."""
         assert self.forward is not None
         return make_engine(self.model, self.forward, self.endings, slots=self.slots, logprobs=self.logprobs)
 
@@ -184,7 +184,7 @@ def _probe(forward: Forward, tokens: Sequence[int], *, stems: bool) -> torch.Ten
 
 
 def _check_kind(config: Any) -> None:
-    """Refuse what a few tokens would not reveal: attention that depends on length in a special way."""
+    """Refuse attention that depends on length in a special way, which a test with a few tokens would not reveal."""
     text = config.get_text_config()
     strange = {*(getattr(text, "layer_types", None) or ())} - {"full_attention", "sliding_attention"}
     if strange:

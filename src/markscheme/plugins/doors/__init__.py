@@ -1,1 +1,1 @@
-"""The published commands of other systems, on this engine: what the thin files in `compat/` call."""
+"""The published commands of other systems on this engine, called by the thin files in `compat/`."""

@@ -19,7 +19,7 @@ from markscheme.running import Prepared, prepare
 from markscheme.running.progress import progress
 from markscheme.runs import Run
 
-# The protocol shown next to the documented rule; `protocol` (`--protocol`, `-T protocol=`) puts it in its place.
+# The protocol shown next to the documented rule; `protocol` (`--protocol`, `-T protocol=`) swaps the two.
 OURS = "math"
 
 MISSING, INTERRUPTED = 3, 130  # the exit codes of `markscheme run` for missing responses and after Ctrl-C
@@ -62,7 +62,7 @@ def holds(config: RunConfig, folder: Path, prepared: Prepared | None = None) -> 
 def run_or_resume(
     config: RunConfig, folder: Path, title: str, ranks: Ranks = ALONE, prepared: Prepared | None = None
 ) -> Run:
-    """Start a run, or ask what is missing in a folder that holds it already. Another run there is refused."""
+    """Start a run, or continue one that is already in the folder. A different run there is refused."""
     check_pass_k(config)
     with progress(title, quiet=not ranks.first) as display:
         return begin_or_extend(config, folder, display, prepared=prepared, ranks=ranks)
@@ -86,7 +86,7 @@ def marked_by(run: Run, protocol: str) -> None:
 
 
 def beside(run: Run, decides: str, other: str) -> str:
-    """Return one line of a report: what another rule says of the samples, and how often it differs."""
+    """Return one line of a report: the score by another rule, and how often the two disagree."""
     first, second = (
         {(mark.key, mark.sample): mark.correct for mark in run.marks(name) if mark.score is not None}
         for name in (decides, other)

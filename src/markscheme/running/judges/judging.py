@@ -38,7 +38,7 @@ from markscheme.types import Mark, Problem, Question, Response, Verdict
 
 
 class JudgeOptions(msgspec.Struct, frozen=True, kw_only=True):
-    """Which responses a judge is asked about, and how. A `RunConfig` says which model it is."""
+    """Which responses a judge is asked about, and how. The model is in a `RunConfig`."""
 
     name: str = ""
     template: str = ""  # its name or path (default: the judge's previous template, else `strict`)

@@ -84,7 +84,7 @@ class JudgeTemplate(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
         return Question(problem=asked, prompt=Prompt(messages=(*system, Message("user", user))))
 
     def _quoted(self, text: str) -> str:
-        # At every line end of Unicode, so that no part of it can look like a line of its own.
+        # At every line end of Unicode, so that no part of it can look like a separate line.
         text = "\n".join(text.splitlines())
         shown = "".join(each for each in text if each in "\n\t" or unicodedata.category(each)[0] != "C")
         return "\n".join(self.prefix + line for line in _OPENS.sub(lambda begin: f"{begin[0]} ", shown).split("\n"))
@@ -98,7 +98,7 @@ def _gold(problem: Problem) -> str:
 
 
 def _filled(text: str, parts: dict[str, str]) -> str:
-    """Fill the placeholders in one pass, so that a response with {gold} in it stays as it is."""
+    """Fill the placeholders in one pass, so that a {gold} in a response is kept."""
     return _PLACEHOLDER.sub(lambda match: parts.get(match[1], match[0]), text)
 
 

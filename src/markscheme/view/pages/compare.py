@@ -146,7 +146,7 @@ def pair(first: OpenRun, second: OpenRun) -> Pair:
 
 
 def _warnings(first: OpenRun, second: OpenRun, shared: int) -> list[str]:
-    """Return the other differences between the runs."""
+    """Return the remaining differences between the runs."""
     one, two = first.entry.manifest, second.entry.manifest
     if one is None or two is None:
         return ["One of the manifests cannot be read, so other differences between the runs are not known."]

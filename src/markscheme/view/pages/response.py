@@ -35,7 +35,7 @@ LONGEST_COMMAND = 20_000  # characters of a response that fit in a command line
 
 
 class Block(NamedTuple):
-    """A piece of a text: its HTML, or only its place if it is loaded later."""
+    """A part of a text: its HTML, or only its position if it is loaded later."""
 
     start: int
     end: int
@@ -196,7 +196,7 @@ def _cut_out(run: OpenRun, row: int, gold: str) -> str:
 
 
 def end_of_thinking(text: str) -> int:
-    """Return where the answer begins: after the last `</think>` and the empty lines that follow it."""
+    """Return the start of the answer: after the last `</think>` and the empty lines that follow it."""
     closed = text.rfind(THINK_END)
     if closed < 0:
         return 0

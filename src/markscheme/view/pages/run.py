@@ -1,4 +1,4 @@
-"""The page of one run: how good, how certain, where it fails, how it was made, and how far it is."""
+"""The page of one run: score, uncertainty, failures, settings and progress."""
 
 from __future__ import annotations
 

@@ -126,7 +126,7 @@ def variables(a: Value) -> set[str]:
 
 
 def form(a: Value) -> str:
-    """Return a text that two values share only if they are the same."""
+    """Return a string that two values share only if they are equal."""
     if not isinstance(a, Expr):
         return _form_number(a)
     text = _form_terms(a.terms)

@@ -21,7 +21,7 @@ def _power(base: float, exponent: float) -> float:
 def _extended(exact: Callable[[Value, Value], Value], limit: Callable[[float, float], float]) -> Callable[..., Value]:
     def operation(a: Value, b: Value) -> Value:
         if (variables(a) | variables(b)) != {"∞"}:
-            return exact(a, b)  # with a variable, which may be negative, infinity stays as it is
+            return exact(a, b)  # with a variable, which may be negative, infinity is kept
         try:
             left, right = place(a), place(b)
             found = limit(left, right)

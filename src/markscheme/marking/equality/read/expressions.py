@@ -186,7 +186,7 @@ class _Level:
         self.push(value)
 
     def juxtapose(self, node: Node) -> None:
-        """Two values side by side: a product."""
+        """Multiply two values that are side by side."""
         before = self.nodes[self.at - 1]
         if node.kind == "n" and before.kind == "n":
             raise Unreadable("two numbers side by side")

@@ -26,7 +26,7 @@ _INEQUALITIES: Final = frozenset({"<", ">", "≤", "≥"})
 _DERIVATIVE: Final = re.compile(
     r"frac\{d(?:\^\{\d\})?(?:[^\W\d_]+(?:\(\w\))?)?\}\{d[^\W\d_]+(?:\^\{\d\})?\}(?:\w(?:\(\w\))?)?|d[^\W\d_]+/d[^\W\d_]+"
 )
-_ROUNDED: Final = 0.02  # how far the sides of an equation may be apart where one is a decimal: π = 3.14, 2/3 = 0.67
+_ROUNDED: Final = 0.02  # allowed difference of the sides of an equation if one is a decimal: π = 3.14, 2/3 = 0.67
 _OF_A_NAME: Final = frozenset("fv{}()")
 _SET_OPERATIONS: Final = {"∩": sets.intersection, "\\": sets.difference}
 
@@ -79,7 +79,7 @@ def name_of(nodes: Nodes) -> str:
         return "" if text in ("π", "e", "i") else text
     inside = {t.kind for t in tokens[1:-1]}
     is_name = (
-        (first.kind != "n" and not kinds.isdisjoint({"x", "angle", "?"}))  # 52 degrees is a value, whatever degrees are
+        (first.kind != "n" and not kinds.isdisjoint({"x", "angle", "?"}))  # 52 degrees is a value
         or first.text == "bar"
         or (first.text in ("frac", "d") and _DERIVATIVE.fullmatch(text))
         # f(x), f^{-1}(x)

@@ -1,1 +1,1 @@
-"""When two read answers are the same: one rule for each pair of kinds."""
+"""Compare two parsed answers, with one rule for each pair of kinds."""

@@ -119,7 +119,7 @@ def choice_text(comparator: Comparator, a: Choice, b: Text) -> bool | None:
 
 
 def based_scalar(comparator: Comparator, a: Based, b: Scalar) -> bool | None:
-    """A gold's base may be missing in the answer, since the problem states it. An answer's base is never ignored."""
+    """Compare a number in a base. An answer may omit the gold's base, since the problem states it, but not add one."""
     plain = b.unit is None and not b.percent and isinstance(b.value, int) and b.value.bit_length() < 1000
     if plain and a.base == 10 and str(b.value) == a.digits:
         return True

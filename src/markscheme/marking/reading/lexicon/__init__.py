@@ -1,1 +1,1 @@
-"""The words of each language by class: data, one text file per language."""
+"""The words of each language by class, one text file per language."""
