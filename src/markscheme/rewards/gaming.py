@@ -29,7 +29,7 @@ _LEAST = 0.02  # no alarm for a smaller rise, however certain
 # Each step tests about nine signals; over 1,000 steps, one run in a thousand has a false alarm.
 _BAR = normal(1 - 0.001 / 9_000)
 _EXAMPLES = 3
-# Compared by default, where the golds fit. Math-Verify takes a hundred times as long, so it must be asked for.
+# Compared by default, where the golds fit. Math-Verify takes far longer, so it must be asked for.
 BESIDE = ("math", "boxed-exact", "gsm8k-flexible")
 _TRICKS = (
     "restated",
