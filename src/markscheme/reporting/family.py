@@ -9,8 +9,7 @@ import msgspec
 
 from markscheme.config import fixed_options
 from markscheme.errors import UsageError
-from markscheme.reporting.comparing import Compared, Terms, compare_runs, counts_of
-from markscheme.reporting.plots import distinct
+from markscheme.reporting.comparing import Compared, Terms, compare_runs, counts_of, short_names
 from markscheme.reporting.summary import marked_label
 from markscheme.runs.folder import Run, find_runs
 from markscheme.statistics import Counts, Interval, Population
@@ -115,7 +114,7 @@ def _benchmarks(runs: Sequence[Run]) -> list[str]:
 
 def _rank_experiment(settings: Sequence[Sequence[Run]], terms: Terms) -> list[Compared]:
     """Rank the same models on each benchmark and on average, all jointly."""
-    names = distinct([side[0].manifest.model for side in settings], [side[0].path.name for side in settings])
+    names = short_names([side[0] for side in settings])
     benchmarks = _benchmarks(settings[0])
     groups = [[next(run for run in side if run.manifest.benchmark == name) for side in settings] for name in benchmarks]
     rankings = _ranked(groups, names, terms)

@@ -110,6 +110,9 @@ def gate(
         name = run.manifest.benchmark
         policy = policies.get(name, policies[""])
         baseline = next((each for each in against if each.manifest.benchmark == name), None)
+        for each in (run, *([baseline] if baseline and policy.worse_by is not None else [])):
+            if missing := _missing(each, policy):
+                notes.append(missing)
         mine = [each for each in repeats if each.manifest.benchmark == name]
         noise = run_to_run(policy.metric, [_counts(each, policy) for each in mine]) if mine else RunToRun()
         if noise.runs:
@@ -121,6 +124,8 @@ def gate(
     worst: Decision = max(
         (each.decision for each in checks), key=("pass", "inconclusive", "fail").index, default="pass"
     )
+    if len(checks) > 1:
+        notes.append(f"{len(checks)} limits are decided one by one: the levels are not adjusted for their number")
     return Gate(decision=worst, checks=tuple(checks), notes=tuple(notes))
 
 
@@ -179,6 +184,20 @@ def _counts(run: Run, policy: Policy) -> Counts:
     label = marked_label(snapshot, policy.protocol)
     counts = with_picks(snapshot, label, snapshot.counts(label), [policy.metric])
     return counts if policy.these_problems else clustered(counts, snapshot, None)[0]
+
+
+def _missing(run: Run, policy: Policy) -> str:
+    """Return what missing responses may change, or nothing."""
+    counts = _counts(run, policy)
+    found = interval(policy.metric, counts, policy.level)
+    if found.if_wrong is None or found.if_right is None:
+        return ""
+    missing = int(counts.missing.sum())
+    return (
+        f"{run.manifest.benchmark}, {run.manifest.model}: {missing:,} responses are missing and count as like the others of "
+        f"the same problem; {policy.metric} would be {100 * found.if_wrong:.1f} % if all of them are wrong, "
+        f"{100 * found.if_right:.1f} % if right"
+    )
 
 
 def _disagreeing(run: Run) -> Counts:

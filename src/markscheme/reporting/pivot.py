@@ -10,7 +10,7 @@ from markscheme.reporting.estimates import Estimate
 from markscheme.reporting.figures import figures_of
 from markscheme.reporting.sheets import Sheet, Show, csv_text, flat, json_text, sheets_text
 from markscheme.reporting.summary import Summary
-from markscheme.reporting.table import Table, below, intervals, macro_average, named
+from markscheme.reporting.table import Table, below, intervals, macro_average, named, named_notes
 
 MEAN = "macro average"  # the last column: the unweighted mean over the benchmarks
 Cells = tuple[tuple[str, str], ...]
@@ -80,7 +80,9 @@ def _figure(summary: Summary, metric: str) -> Estimate:
 def pivot_text(table: Table, metric: str, form: str) -> str:
     """Return the table as Markdown, LaTeX, CSV or JSON."""
     if form in ("markdown", "latex"):
-        return sheets_text([pivot_sheet(table, metric)], form)
+        sheet = pivot_sheet(table, metric)
+        notes = (f"note: {line}" for line in named_notes(table))
+        return sheets_text([sheet._replace(notes=[*sheet.notes, *notes])], form)
     rows = []
     for cells, runs in _runs_by_row(table).items():
         row: dict[str, Any] = {"metric": metric, **{name.replace(" ", "_"): value for name, value in cells}}

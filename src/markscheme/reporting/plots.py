@@ -67,7 +67,7 @@ def curve(
     if doubling:
         _doublings(axes, ks)
     limits = _padded([each for points in curves.values() for each in points.values()])
-    axes.set(xlabel=across, ylabel=upwards, ylim=limits)
+    axes.set(xlabel=across, ylabel=f"{upwards}, 95 % intervals", ylim=limits)
     _name_series(figure, axes, len(curves), summaries, title)
     return figure
 
@@ -88,12 +88,23 @@ def solve_rates(rates: Mapping[str, Mapping[str, float]], summaries: Sequence[Su
             colour, _, line = _style(number)
             heights = sorted(100 * rate for rate in each.values())
             if more:
-                axes.step(range(len(heights)), heights, line, where="mid", color=colour, lw=1.6, label=shortened(name))
+                # Rates are multiples of 1/n, so lines lie on each other unless they are moved a little.
+                away = number - (len(rates) - 1) / 2
+                x = [at + 0.03 * away for at in range(1, len(heights) + 1)]
+                axes.step(
+                    x,
+                    [height + 0.6 * away for height in heights],
+                    line,
+                    where="mid",
+                    color=colour,
+                    lw=1.6,
+                    label=shortened(name),
+                )
             else:
-                axes.fill_between(range(len(heights)), heights, step="mid", color=BLUE, alpha=0.75, lw=0)
+                axes.fill_between(range(1, len(heights) + 1), heights, step="mid", color=BLUE, alpha=0.75, lw=0)
         every = "each run's problems" if more else f"{longest} problems"
-        axes.set(xlabel=f"{every}, hardest first", xlim=(0, max(1, longest - 1)))
-    axes.set(ylabel="samples correct (%)", ylim=(-2 * bool(more), 102))
+        axes.set(xlabel=f"{every}, hardest first", xlim=(1, max(2, longest)))
+    axes.set(ylabel="samples correct (%)", ylim=(-4 * bool(more), 104 if more else 102))
     _name_series(figure, axes, len(rates), summaries, title)
     return figure
 
@@ -131,7 +142,7 @@ def accuracy_against_tokens(
         axes.plot([tokens], [value], marker, color=colour, ms=6, label=shortened(name))
     axes.xaxis.set_major_formatter("{x:,.0f}")
     limits = _padded([each for _, each in points.values()])
-    axes.set(xlabel="completion tokens per response, mean", ylabel="accuracy (%)", ylim=limits)
+    axes.set(xlabel="completion tokens per response, mean", ylabel="accuracy (%), 95 % intervals", ylim=limits)
     axes.margins(x=0.2)
     _name_series(figure, axes, len(points), summaries, title)
     return figure
@@ -256,6 +267,11 @@ def _canvas(summaries: Sequence[Summary], width: float, height: float, legend: i
     axes.set_axisbelow(True)
     figure.supxlabel("\n".join(foot), fontsize=6.5, color="#6a6a6a", x=0.01, ha="left")
     return figure, axes
+
+
+def add_foot(figure: Figure, line: str) -> None:
+    """Add a line below the provenance."""
+    figure.supxlabel(f"{figure.get_supxlabel()}\n{line}", x=0.01, ha="left")
 
 
 def _padded(estimates: Sequence[Estimate]) -> tuple[float, float]:

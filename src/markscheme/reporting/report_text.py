@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from statistics import NormalDist, median
+
+from markscheme.errors import option
 from markscheme.reporting.comparing import Compared, labels, margin_line, ranks
 from markscheme.reporting.drawing import looked_line
 from markscheme.reporting.estimates import Estimate
@@ -24,6 +28,8 @@ from markscheme.reporting.terminal import console, literal, print_notes, print_s
 from markscheme.statistics import Comparison, Interval, Ranking
 
 MOST_MOVED = 10  # problems listed under `moved most`
+MOST_PAIRS = 15  # differences listed below a ranking
+MOST_NAMED = 6  # runs whose values of a setting are listed by name
 
 
 def print_summary(summary: Summary) -> None:
@@ -88,6 +94,7 @@ def print_pivot(table: Table, metric: str, mark: Mark = lambda _: "", more: str 
     """Print models and settings down, benchmarks across."""
     sheet = pivot_sheet(table, metric, mark)
     print_sheet(sheet._replace(title=sheet.title + more))
+    print_notes(console(), named_notes(table))
 
 
 def print_compared(compared: Compared | MacroCompared) -> None:
@@ -107,6 +114,8 @@ def print_compared(compared: Compared | MacroCompared) -> None:
         return
     for each in compared.differences:
         values = " | ".join(f"{name}: {value}" for name, value in each.values.items())
+        if len(each.values) > MOST_NAMED:
+            values = " | ".join(f"{value} ({counted(n, 'run')})" for value, n in Counter(each.values.values()).items())
         print_notes(screen, [f"the runs differ in {each.what}: {values}"])
     print_notes(screen, compared.notes)
     if compared.cluster:
@@ -188,12 +197,21 @@ def _print_ranking(compared: Compared, ranking: Ranking) -> None:
     held = counted(ranking.comparisons, "comparison")
     screen.print(f"simultaneous {100 * ranking.level:.3g} % intervals for all {held}, and so for the ranks")
     best = ", ".join(label.get(name, name) for name in ranking.best)
+    if len(ranking.best) > MOST_NAMED:
+        best = f"the {len(ranking.best)} runs that may have rank 1"
     screen.print(f"[bold]best: {'' if len(ranking.best) == 1 else 'one of '}{literal(best)}[/]", soft_wrap=True)
+    if (least := _detected(ranking)) < 1:
+        screen.print(
+            f"with 80 % power a typical pair shows a true difference of about {100 * least:.0f} points or more"
+        )
+    else:
+        screen.print("no difference is shown with 80 % power for a typical pair")
     print_notes(screen, ranking.caveats)
     scores = [
         {"rank": ranks(each), f"{ranking.metric}, %": _score(each.score), "run": each.name} for each in ranking.models
     ]
     print_table("by score", scores, fold="run")
+    clearest = sorted(ranking.pairs, key=lambda pair: pair.p_value)[:MOST_PAIRS]
     pairs = [
         {
             "points": _points(pair.difference, level=False),
@@ -201,8 +219,19 @@ def _print_ranking(compared: Compared, ranking: Ranking) -> None:
             "pair": f"{label[pair.upper]} − {label[pair.lower]}",
         }
         for pair in ranking.pairs
+        if pair in clearest
     ]
     print_table("differences in points", pairs, fold="pair")
+    if more := len(ranking.pairs) - len(pairs):
+        screen.print(f"and {counted(more, 'pair')} with larger p; {option('json')} prints all", soft_wrap=True)
+
+
+def _detected(ranking: Ranking) -> float:
+    """Return the true difference that the median pair detects with 80 % power, by the width of its interval."""
+    normal = NormalDist()
+    widths = [pair.difference.half_width / normal.inv_cdf((1 + pair.difference.level) / 2) for pair in ranking.pairs]
+    critical = normal.inv_cdf((1 + ranking.pairs[0].difference.level) / 2)
+    return median(widths) * (critical + normal.inv_cdf(0.8))
 
 
 def _score(score: Interval) -> str:

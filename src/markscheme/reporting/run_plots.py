@@ -41,11 +41,14 @@ def write_plots(
     files, left_out = [], []
     for tail, part in parts.items():
         best = sorted(part, key=lambda pair: -(pair[1].accuracy.value or 0))[:most]
-        if len(best) < len(part):
-            left_out.append(f"{tail.removeprefix('-') or 'the plots'} show the best {most} of {len(part)} runs")
+        shown = f"the best {most} of {len(part)} runs" if len(best) < len(part) else ""
+        if shown:
+            left_out.append(f"the plots{tail and f' of {tail[1:]}'} show {shown}")
         kept = [pair for pair in part if pair in best]
         for name, figure in _figures([run for run, _ in kept], [summary for _, summary in kept]):
             file = folder / f"{name}{tail.replace('/', '-')}.{form}"
+            if shown:
+                plots.add_foot(figure, shown)
             plots.save(figure, file)
             files.append(file)
     return files, left_out

@@ -148,7 +148,7 @@ def _ranked(compared: Compared, ranking: Ranking) -> str:
     rest = [label[name] for name, rank in ranks.items() if rank.startswith("1") and name != best.name]
     others = ", ".join(rest) if len(rest) <= MOST_NAMED else f"{len(rest)} others"
     return (
-        f"On {counted(ranking.problems, 'problem')} of {compared.benchmark}, {label[best.name]} has the highest "
+        f"On {counted(ranking.problems, 'problem')}{', by the' if compared.average else ' of'} {compared.benchmark}, {label[best.name]} has the highest "
         f"{ranking.metric} of {len(ranking.models)} runs, {_percent(as_estimate(best.score))}; at a simultaneous level of "
         f"{100 * ranking.level:.3g} %, {apart} of {len(ranking.pairs)} pairs differ"
         f"{f', and {others} may also be first' if others else ''}; marked by {_version(compared.protocol)}. "

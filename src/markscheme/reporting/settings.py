@@ -88,9 +88,8 @@ def run_names(runs: Sequence[Configured], folders: Sequence[str], *, full: bool 
 def legend(runs: Sequence[Configured], folders: Sequence[str]) -> tuple[str, list[str]]:
     """Return the headings of the parts of the names once, and short names, for a legend."""
     parts = _parts(runs, False)
-    return " · ".join(parts[0]) if len(runs) > 1 else "", _distinct(
-        [" · ".join(each.values()) for each in parts], folders
-    )
+    heads = ("model" if head == "name" else head for head in parts[0])
+    return " · ".join(heads) if len(runs) > 1 else "", _distinct([" · ".join(each.values()) for each in parts], folders)
 
 
 BARE = ("benchmark", "model", "name")  # parts of a name without a heading
@@ -146,8 +145,12 @@ def chosen(conditions: Sequence[str], runs: Sequence[Run]) -> list[Run]:
             hint = nearest(name, (*SETTINGS, *SHOWN_ANYWAY), f"such as {option('where')} max_tokens=4096")
             raise UsageError(f"{option('where')} takes SETTING=VALUE, not {condition!r}; {hint}")
         values = [text.strip() for text in wanted.split(",")]
-        there = {str(_value(run, name)) for run in kept}
-        kept = [run for run in kept if any(_is(_value(run, name), text) for text in values)]
+        # A table shows a model by the name that its experiment gives it.
+        names = ("model", "name") if name == "model" else (name,)
+        there = {
+            str(value) for run in kept for each in names if (value := _value(run, each)) is not None or len(names) == 1
+        }
+        kept = [run for run in kept if any(_is(_value(run, each), text) for each in names for text in values)]
         if not kept:
             raise UsageError(f"no run has {name} {wanted}; there are {', '.join(sorted(there)[:12])}")
     return kept

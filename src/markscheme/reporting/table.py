@@ -194,11 +194,11 @@ def _flat_figures(figures: Mapping[str, Estimate], names: Sequence[str]) -> dict
 
 
 def sheets(table: Table) -> list[Sheet]:
-    """Return the table with its notes; then, for each run, accuracy by group and the sources of uncertainty."""
+    """Return the table with its notes; then, for each of a few runs, accuracy by group and the sources of uncertainty."""
     notes = [f"Percent, with {intervals(table)}.", *below(table), *(f"note: {line}" for line in named_notes(table))]
     made = [Sheet("", lambda show: shown_rows(table, show), len(named(table.runs[0], table)), notes)]
     for summary, name in zip(table.runs, _names(table), strict=True):
-        for field, parts in summary.groups.items():
+        for field, parts in summary.groups.items() if len(table.runs) <= MOST_IN_FULL else ():
             made.append(Sheet(f"{name}, accuracy by {field}", group_rows(field, parts), extra=True))
         if summary.variance is not None and len(table.runs) <= MOST_IN_FULL:
             made.append(Sheet(f"{name}, sources of uncertainty in points", _variance(summary.variance), extra=True))

@@ -120,7 +120,7 @@ def _scored(
                 f"responses of {model} are missing: its score would be {100 * score.if_wrong:.1f} if all of them are "
                 f"wrong, {100 * score.if_right:.1f} if right"
             )
-    draws = draw_scores(_covariance(name, list(parts.values()), population), rng)
+    draws = draw_scores(_covariance(name, parts, scores, population), rng)
     return _Scored(scores, differences, draws, problems, tuple(caveats))
 
 
@@ -167,12 +167,14 @@ def _ranking(
     )
 
 
-def _covariance(name: str, models: Sequence[Counts], population: Population) -> Floats:
+def _covariance(
+    name: str, models: Mapping[str, Counts], scores: Mapping[str, Interval], population: Population
+) -> Floats:
     """Return the covariance of the scores: over similar problems as observed, on these exact ones from sampling alone."""
     if population == "these problems":
-        widths = [interval(name, counts, population=population).half_width for counts in models]
-        return np.diag(np.square(np.array(widths) / NormalDist().inv_cdf(0.975)))
-    values = np.array([per_problem(name, counts) for counts in models])
+        errors = [score.half_width / NormalDist().inv_cdf((1 + score.level) / 2) for score in scores.values()]
+        return np.diag(np.square(errors))
+    values = np.array([per_problem(name, counts) for counts in models.values()])
     return np.atleast_2d(np.cov(values)) / values.shape[1] if values.shape[1] > 1 else np.eye(len(models))
 
 
