@@ -40,7 +40,7 @@ def test_mark_on_a_file_of_puzzles_judges_by_countdown(tmp_path, capsys):
     path = tmp_path / "puzzles.jsonl"
     path.write_text(json.dumps({"nums": [3, 5, 2], "target": 16, "response": "<answer>2*(3+5)</answer>"}) + "\n")
     assert main(["mark", str(path), "--json"]) == 0
-    assert json.loads(capsys.readouterr().out)["protocols"][0]["protocol"] == "countdown@5"
+    assert json.loads(capsys.readouterr().out)["protocols"][0]["protocol"] == "countdown@6"
 
 
 @pytest.mark.parametrize(

@@ -85,9 +85,14 @@ def outcomes(
     try:
         chosen = Options(**options)
         level = level_of(chosen.strict)
+        for name in ("form", "think_end"):
+            if not isinstance(getattr(chosen, name), str | None):
+                raise UsageError(f"{name} is a text, not {type(getattr(chosen, name)).__name__}")
         count = len(completions)
         protocols = list(protocol) if isinstance(protocol, list | tuple) else list(repeat(protocol, count))
-        asked = list(statements) if statements is not None else [""] * count
+        asked = (
+            [each if isinstance(each, str) else "" for each in statements] if statements is not None else [""] * count
+        )
         ends = list(finish) if finish is not None else [None] * count
         if not count == len(golds) == len(protocols) == len(asked) == len(ends):
             raise UsageError(f"{count} completions need as many golds, protocols and prompts, not {len(golds)}")
@@ -106,7 +111,7 @@ def outcomes(
                 problem = Problem(id="", statement=asked[at], gold=right, key="-") if asked[at] else None
                 jobs.append((rule, response, right, chosen.think_end, problem))
                 places.append(at)
-        except (MarkschemeError, TypeError, ValueError) as error:
+        except Exception as error:  # noqa: BLE001 - a trainer's own classes may raise anything
             found[at] = _wrong_call(first_line(error))
     try:
         marks = list(judge_many(jobs, workers))

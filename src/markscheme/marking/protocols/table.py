@@ -45,7 +45,7 @@ def _as_the_gold(gold: Gold) -> Kind:
 
 
 PROTOCOLS: Final = (
-    Protocol("countdown", "5", "every number once, + - * / and parentheses, exactly the target", "countdown", _in_file("countdown")),
+    Protocol("countdown", "6", "every number once, + - * / and parentheses, exactly the target", "countdown", _in_file("countdown")),
     Protocol("gsm8k-strict", "6", "the number after the last ####, else the entire output", "number", _in_file("gsm8k", "strict")),
     Protocol("gsm8k-numeric", "7", "the ANSWER: line as a number, with the usual fallbacks", "number",
              _in_file("gsm8k", "numeric"), asks=_a_number),

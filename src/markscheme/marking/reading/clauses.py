@@ -19,6 +19,7 @@ _CUTS: Final = kinds.BUT | kinds.BECAUSE | kinds.IF
 _TAKES_BACK: Final = kinds.RETRACT | kinds.NO
 _ENDS: Final = kinds.STOP | kinds.ASKS | kinds.LINE
 _ARROWS: Final = ("→", "⇒", "\\Rightarrow", "\\implies")
+_DASHES: Final = ("—", "–", "-")
 _BULLETS: Final = ("- ", "• ", "+ ", "– ")
 # A clause with one of these kinds has content.
 _SAYING: Final = (
@@ -95,8 +96,9 @@ def _begins_clause(lexed: Lexed, at: int, first: int) -> bool:
     if form & kinds.EQUALS:
         return lexed.text.startswith(_ARROWS, tokens[at].start)
     if not tokens[at - 1].kinds & kinds.COMMA:
-        return False
-    if form & kinds.LETTER:  # A is wrong, B is right
+        return bool(form & kinds.RETRACT) and lexed.said(at - 1, at - 1) in _DASHES
+    lettered = form & kinds.OPTION and at + 1 < len(tokens) and tokens[at + 1].kinds & kinds.LETTER
+    if form & kinds.LETTER or lettered:  # A is wrong, B is right
         return lexed.has(kinds.GOOD | kinds.BAD, first, at - 1) and lexed.has(kinds.LETTER, first, at - 1)
     if form & kinds.SO:
         return True
@@ -135,7 +137,7 @@ def mood_of(lexed: Lexed, clause: Clause, at: int, last: int) -> str:
         return DENIED
     if any(token.kinds & kinds.HEDGE for token in following):
         return HEDGED  # verb-final languages
-    if _is_sought(tokens, clause.first, at):
+    if _is_sought(tokens, clause.first, at) and not _is_worked_out(lexed, at, last):
         return ASKED
     if clause.kinds & kinds.UNKNOWN and _is_doubted(tokens, clause.first, at):
         return HEDGED
@@ -184,10 +186,11 @@ def _goes_on(tokens: list[Token], last: int, end: int) -> bool:
 
 def _is_denied(tokens: list[Token], first: int, at: int) -> bool:
     """True if a "not" before a value denies it. In "those that are not red are 5", it does not."""
-    copula = False
+    copula = apart = False
     for place in range(at - 1, first - 1, -1):
         here, following = tokens[place].kinds, tokens[place + 1].kinds
         if not here & kinds.WORD:
+            apart = apart or bool(here & kinds.COMMA and following & kinds.THIS)  # "it can't be 12, it's 15"
             continue
         if here & (kinds.BAD | kinds.FALSE) and (here | following) & (kinds.THIS | kinds.ANSWER):
             return True  # "it is impossible that", "the wrong answer is", "a common mistake is"
@@ -198,25 +201,35 @@ def _is_denied(tokens: list[Token], first: int, at: int) -> bool:
                 return True  # "it is not true that"
             if here & _TAKES_BACK and following & (kinds.COMMA | kinds.COLON):
                 continue  # "No, it is 35"
-            unlikely = place == first and following & kinds.THIS and not here & kinds.NO  # "No way it is 5"
-            return not copula or bool(following & kinds.IS or unlikely)
+            unlikely = bool(place == first and following & kinds.THIS and not here & kinds.NO)  # "No way it is 5"
+            return unlikely or not apart and (not copula or bool(following & kinds.IS))
         copula = copula or (bool(here & kinds.IS) and not tokens[place - 1].kinds & kinds.WITHIN)
     return False
 
 
 def _is_sought(tokens: list[Token], first: int, at: int) -> bool:
     """True if a value belongs to a question: "to find how many of the 34 seats are left"."""
+    concluded = False
     for place in range(at - 1, first - 1, -1):
         here, before = tokens[place].kinds, tokens[place - 1].kinds
         if here & (kinds.EQUALS | kinds.COLON | kinds.IS | kinds.ANSWER):
             return False
+        concluded = concluded or bool(here & kinds.SO)
         # A "who" or "which" after a noun or a comma is a relative pronoun.
         relative = before & kinds.COMMA or (
             before & kinds.WORD and not before & ~(kinds.UNIT | kinds.WORD | kinds.SYMBOL)
         )
+        if here & kinds.ASK and here & kinds.QUESTION:  # "add": an instruction where it opens the clause
+            return place == first and not concluded
         if here & kinds.ASK and (place == first or not relative):
             return True
     return False
+
+
+def _is_worked_out(lexed: Lexed, at: int, last: int) -> bool:
+    """True for a calculation with its result: "Add 5 + 3 = 8" is no question, "Solve 2x = 8" is one."""
+    said = lexed.union(at, last)
+    return bool(said & kinds.EQUALS) and not said & (kinds.WORD | kinds.LETTER | kinds.FORMULA)
 
 
 def _is_doubted(tokens: list[Token], first: int, at: int) -> bool:

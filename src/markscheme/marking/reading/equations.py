@@ -33,8 +33,8 @@ _FUNCTION_AFTER: Final = re.compile(rf"\s{{0,3}}(?:{_NAMES}|[√∛∜|⌊⌈])"
 _WRAPPERS: Final = frozenset(("boxed", "fbox", "text", "textbf", "mathbf", "mathrm", "displaystyle", "left", "right"))
 # Changes the number before it; a `!` after a result is enthusiasm.
 _FACTORIAL: Final = re.compile(r"!(?=\s?(?:[-+/=)}$`]|\*(?!\*)|\\[\])]))|[²³⁴]|\s?(?:mod|choose)\b")
-# Turns the equation before it into code: `2_`, `2 if 1 else 0`. An underscore may also end emphasis.
-_CODE: Final = re.compile(r"_\w*|\s?if\b[^\n]{0,80}?\belse\b")
+# Turns the equation before it into code: `2_`, `2e0`, `2j`, `2 if 1 else 0`. An underscore may also end emphasis.
+_CODE: Final = re.compile(r"_\w*|(?<=\d)[A-Za-z]\w*|\s?if\b[^\n]{0,80}?\belse\b")
 _BOLD_END: Final = re.compile(r"\*\*(?=\s?[=.,]|\s*\Z)")
 MAX_LENGTH: Final = 2_000  # only the end of a longer passage is searched
 

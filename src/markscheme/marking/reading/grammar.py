@@ -204,8 +204,15 @@ def _has_its_text(lexed: Lexed, clause: Clause, kind: Kind, value: Value, headin
         word = next((token.kinds for token in following if token.kinds & kinds.WORD), kinds.IS)
         start = lexed.tokens[value.first].start
         opens = heading != 0 or (start < _OPENING and not lexed.text[:start].strip(" *([\n"))
-        return opens and not word & (kinds.IS | kinds.NOT)
+        return opens and not word & (kinds.IS | kinds.NOT) and (heading != 0 or not _is_judged(lexed, clause, value))
     return bool(lexed.tokens[place].kinds & (kinds.IS | kinds.COLON))
+
+
+def _is_judged(lexed: Lexed, clause: Clause, value: Value) -> bool:
+    """True for a choice with a colon and nothing but a judgement after it: "B: wrong"."""
+    rest = lexed.tokens[value.last + 1 : clause.last + 1]
+    judgement = kinds.COLON | kinds.EMPHASIS | kinds.BAD
+    return bool(rest[0].kinds & kinds.COLON) and all(token.kinds & judgement for token in rest)
 
 
 def _stated(lexed: Lexed, clause: Clause, kind: Kind, heading: int, plainly: bool) -> Iterator[tuple[int, str, Value]]:

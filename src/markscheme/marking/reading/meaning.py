@@ -6,6 +6,7 @@ Each number is weighted by the words right before and after it; the likeliest as
 from __future__ import annotations
 
 import re
+from itertools import pairwise
 from typing import Final
 
 from markscheme.marking.reading import kinds
@@ -16,6 +17,7 @@ from markscheme.marking.reading.values import Kind, is_refused, value_in
 
 _RESULT: Final = re.compile(r"\d[^=\n]{0,60}=\s?(?:<<[^<>\n]*>>)?\\?[$€£]?(\d[\d,]*(?:\.\d+)?)(?!\s*[-+*/×÷^]\s*[\d(])")
 _DIGITS: Final = re.compile(r"\d[\d,]*(?:\.\d+)?")
+_LISTS: Final = kinds.WORD | kinds.COMMA | kinds.EMPHASIS
 _RESULTS: Final = 4  # how many calculations back the source of a number is searched
 
 
@@ -35,6 +37,8 @@ def meant_value(lexed: Lexed, kind: Kind, clause: Clause, first: int, last: int)
         return found[0]
     if len(found) > 1 and kind.name == "letter":
         found = [each for each in found if not is_refused(lexed, each.last, last)] or found
+        if len(found) > 1 and lexed.has(kinds.NOT, found[-1].first - 2, found[-1].first - 1):  # "C, not B"
+            found.pop()
     if len(found) > 1 and kind.name == "value":
         found = [each for each in found if mood_of(lexed, clause, each.first, each.last) == ASSERTED] or found
         results = _worked_out(lexed, clause)
@@ -174,3 +178,19 @@ def says_two(text: str) -> bool:
         and lexed.tokens[at - 1].kinds & (kinds.WORD | kinds.LETTER)
     }
     return len(said) > 1
+
+
+def counts_another(text: str, answer: str) -> bool:
+    """Whether a text counts something else beside the answer: "5 red and 6 blue balls"."""
+    lexed = lex(text, 0, len(text))
+    numbers = [at for at, token in enumerate(lexed.tokens) if token.kinds & kinds.NUMBER]
+    lists = any(token.kinds & kinds.AND for token in lexed.tokens)  # "11 balls, 5 red and 6 blue"
+    for one, two in pairwise(numbers):
+        between, following = lexed.tokens[one + 1 : two], lexed.tokens[two + 1 : two + 2]
+        named = between and between[0].kinds & kinds.WORD and all(token.kinds & _LISTS for token in between)
+        joined = lexed.has(kinds.AND, one + 1, two - 1) or (not lists and lexed.tokens[two - 1].kinds & kinds.COMMA)
+        of_these = following and following[0].kinds & kinds.WITHIN  # "5 apples, 3 of them red"
+        said = lexed.said(one, one), lexed.said(two, two)
+        if named and joined and not of_these and said[0] != said[1] and answer.split(" ")[0] in said:
+            return True
+    return False

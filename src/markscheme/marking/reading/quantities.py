@@ -52,7 +52,10 @@ def number_or_formula(lexed: Lexed, first: int, last: int) -> Value | None:
             negative = at > first and tokens[at - 1].kinds & kinds.MINUS
             return value._replace(content=f"-{value.content}") if negative else value
         if here & kinds.NUMERAL:
-            return _spelled(lexed, at, last)
+            value = _spelled(lexed, at, last)
+            signed = "-" if value.content[0].isdigit() else "minus "
+            negative = at > first and tokens[at - 1].kinds & kinds.MINUS
+            return value._replace(content=f"{signed}{value.content}") if negative else value
     return None
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from functools import cache
+from functools import cache, lru_cache
 from itertools import pairwise
 from typing import Final, NamedTuple
 
@@ -17,7 +17,7 @@ from markscheme.marking.reading.extracted import ExtractedAnswer
 from markscheme.marking.reading.fields import json_answer
 from markscheme.marking.reading.grammar import CHOSEN, CONCLUDED, SAID, STATED, TYPESET, UNSAID, best, candidates
 from markscheme.marking.reading.lexer import lex, near_end
-from markscheme.marking.reading.meaning import opens_bounded, says_two
+from markscheme.marking.reading.meaning import counts_another, opens_bounded, says_two
 from markscheme.marking.reading.numbers import ascii_digits
 from markscheme.marking.reading.quantities import inside
 from markscheme.marking.reading.retractions import takes_back
@@ -35,6 +35,7 @@ _GOES_ON: Final = 40  # text after an answer that is longer than a farewell
 _LAST_LINE: Final = 120  # characters of a last line that is read first: "ANSWER: 72"
 _LONGEST_LINE: Final = 200
 _LOOP: Final = 4
+_ROUNDS: Final = 100
 _BARE: Final = 300
 _FEW_WORDS: Final = 40  # longest response that consists of an answer in words
 _LABELLED: Final = re.compile(r"[:：#]")
@@ -191,6 +192,7 @@ def _all_of_it(text: str, start: int, end: int) -> Reading | None:
     return None if lexed.has(_NOT_ALL, 0, len(lexed.tokens)) else whole
 
 
+@lru_cache(maxsize=1)  # a response may be read as several kinds of answer
 def before_loop(text: str, start: int, end: int) -> int:
     """Return the end of a text before it repeats its last line over and over, if that line adds nothing new."""
     tail = text[max(start, end - _LONGEST_LINE * 3) : end].rstrip()
@@ -200,6 +202,9 @@ def before_loop(text: str, start: int, end: int) -> int:
     if any(map(str.isdigit, line)) or "boxed" in line:
         return end
     at = start + len(text[start:end].rstrip()) - len(line)
+    rounds = (line + "\n") * _ROUNDS
+    while text.startswith("\n" + rounds, at - len(rounds) - 1, at) and at - len(rounds) > start:
+        at -= len(rounds)  # a long loop, faster than line by line
     while at > start and text.startswith(line, at):
         at = text.rfind("\n", start, max(start, at - 1)) + 1 if at > start + 1 else start
     return max(text.find("\n", at, end), at) if not text.startswith(line, at) else at
@@ -247,6 +252,8 @@ def _of_typeset(typeset: ExtractedAnswer, kind: Kind, *, quoted: bool) -> Readin
     if form != "boxed" or kind.name in ("letter", "word") or worded is not content:
         inner = _in_prose(worded, 0, len(worded), _Wanted(kind))
         otherwise = opens_bounded(worded) or (kind is VALUE and says_two(worded))
+        if inner is not None and kind is VALUE and inner.rank == SAID:
+            otherwise = otherwise or counts_another(worded, inner.answer)
         if inner is not None and inner.answer != content and not otherwise:
             alternative = alternative or inner.alternative or inner.answer
     if kind.name != "value":

@@ -36,7 +36,12 @@ _AFTER_LABEL: Final = (
     kinds.IS | kinds.AND | kinds.OR | kinds.NOT | kinds.BUT | kinds.BECAUSE | kinds.IF | kinds.WITHIN
 )  # fmt: skip
 _SMALL: Final = frozenset("abcdefghij")
-_TYPESET_LABEL: Final = re.compile(r"(?:\\[a-z]+\s?\{)?[\s(]*[A-J][\s).]*\}?")
+_TYPE: Final = (
+    r"\\(?:text[a-z]{0,6}|math(?:rm|bf|sf|it|tt)|mbox|boldsymbol|bm|bf|rm|boxed|fbox|underline|operatorname)\s?\{"
+)
+_TYPESET_LABEL: Final = re.compile(rf"(?:{_TYPE})?[\s(]*[A-J][\s).]*\}}?")
+# What opens mathematics, not type: \mathbb{C}, \overline{A}, \sqrt{B}.
+_OPENS_MATHEMATICS: Final = re.compile(rf"(?!{_TYPE})\\[a-z]{{1,12}}\s?\{{\Z")
 _LETTER_INSIDE: Final = re.compile(r"\A.*?([A-J])[\s).]*\}?\Z")
 _LONGEST_SET: Final = 5  # letters of several choices, or of the name of one
 _SET: Final = re.compile(r"A?B?C?D?E?F?G?H?I?J?")
@@ -90,7 +95,11 @@ def _divides(lexed: Lexed, first: int, end: int) -> bool:
 
 def is_refused(lexed: Lexed, at: int, last: int) -> bool:
     """True if the words after a label exclude it: "(D) is wrong", "(D) does not"."""
-    return lexed.has(kinds.NOT | kinds.BAD, at + 1, min(last, at + 4))
+    for place in range(at + 1, min(last, at + 4) + 1):
+        if lexed.tokens[place].kinds & (kinds.NOT | kinds.BAD):
+            another = lexed.tokens[place - 1].kinds & (kinds.COMMA | kinds.AND | kinds.OPEN)
+            return not another or place == last or not lexed.tokens[place + 1].kinds & kinds.LETTER  # "C, not B"
+    return False
 
 
 def _joins(lexed: Lexed, at: int) -> bool:
@@ -128,6 +137,9 @@ def is_choice(lexed: Lexed, at: int) -> bool:
         return (native and not (attached.isascii() and attached.isalnum())) or joined  # not the particle of B가
     if not token.kinds & kinds.LETTER:
         return False
+    opened = token.start and lexed.text[token.start - 1] == "{"
+    if opened and _OPENS_MATHEMATICS.search(lexed.text, max(0, token.start - 16), token.start):
+        return False
     after = token.end + (lexed.text[token.end : token.end + 1] == "}")
     if lexed.text[after : after + 1] in ("*", "^", "_") and not lexed.text.startswith("**", after):
         return False  # E*2
@@ -148,8 +160,8 @@ def _word(lexed: Lexed, kind: Kind, first: int, last: int) -> Value | None:
 
 
 def _offers(lexed: Lexed, at: int) -> bool:
-    """True for the "or" of "yes or no", "yes/no"."""
-    return bool(lexed.tokens[at].kinds & kinds.OR) or lexed.said(at, at) == "/"
+    """True for the "or" of "yes or no", "yes/no", "yes and no"."""
+    return bool(lexed.tokens[at].kinds & (kinds.OR | kinds.AND)) or lexed.said(at, at) == "/"
 
 
 def _is_determiner(lexed: Lexed, at: int, first: int, last: int) -> bool:
