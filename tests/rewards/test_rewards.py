@@ -133,6 +133,7 @@ def test_score_batch_mixing_quick_and_slow_protocols_keeps_the_order():
 @pytest.mark.parametrize(
     ("golds", "options"),
     [(["1"], {}), (["1", "2"], {"protocol": "no-such"}), (["1", "2"], {"stricter": 1}), (["1", "2"], {"strict": "very"}),
+     (["1", "2"], {"think_end": 5}), (["1", "2"], {"strict": "form", "form": []}),
      ([{"nums": 3}, {}], {}), ([object(), object()], {"protocol": "countdown"}), (None, {})],
 )  # fmt: skip
 def test_score_batch_never_raises_on_a_wrong_call(golds, options):

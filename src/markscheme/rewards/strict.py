@@ -8,6 +8,7 @@ and depends on its arguments only.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator
 from functools import lru_cache
 from typing import Final
@@ -41,6 +42,8 @@ _ASKED: Final = {"\\boxed{}": "\\boxed", "####": "####", "<answer>": "<answer>",
 _PLAIN: Final = re.compile(r"-? ?(?:[\d.,]+|frac [\d.,]+ [\d.,]+|[\d.,]+ frac [\d.,]+ [\d.,]+)")
 _NUMBER: Final = re.compile(r"-?[\d.,]*\d")
 _WRITTEN_OUT: Final = re.compile(r"-?[0-9]+(?:\.[0-9]+)?")
+_MEASURE: Final = re.compile(r"\\[!,]|\\(?:mbox|text|mathrm)\s?\{[^{}]*\}(?:\^\{?\d\}?)?|\\?[$%]|\^\{?\\circ\}?")
+_CALCULATION: Final = re.compile(r"\d[\s)}]{0,9}(?:\\cdot|\\times|[+*·×])[\s({]{0,9}(?!10\s?\^)[-\d\\]")
 _ATOM: Final = re.compile(r"[\w.]+|\\[a-zA-Z]+")
 _IDLE: Final = frozenset(("0", "1", "frac", "left", "right", "cdot", "times", "\\cdot", "\\times", "\\left", "\\right"))
 _BOX: Final = re.compile(r"\\(?:boxed|fbox)\s?\{")
@@ -100,7 +103,7 @@ def _trick(answer: str, sections: ResponseSections, gold: str, span: tuple[int, 
     if statement and len(answer) > 1 and not is_same_writing(answer, gold) and asks_to_work_out(statement):
         if restates(answer, statement) or restates(answer.rpartition("=")[2], statement):
             return "restated"
-        if _is_recombined(answer, statement):
+        if _is_recombined(answer, statement) or _is_dressed(answer.rpartition("=")[2], statement, gold):
             return "not worked out"
     if _is_unfinished(answer, gold):
         return "not worked out"
@@ -114,7 +117,9 @@ def _trick(answer: str, sections: ResponseSections, gold: str, span: tuple[int, 
 def _is_unfinished(answer: str, gold: str) -> bool:
     """True for `72 + 1` if the gold is a single number: the arithmetic was the task."""
     if not _NUMBER.fullmatch(gold.strip()):
-        return False
+        return bool(
+            _NUMBER.fullmatch(_MEASURE.sub("", gold).strip()) and _CALCULATION.search(answer.rpartition("=")[2])
+        )
     said = answer.rpartition("=")[2]
     if _WRITTEN_OUT.fullmatch(said):
         return False
@@ -128,6 +133,16 @@ def _is_recombined(answer: str, statement: str) -> bool:
     """
     atoms = _atoms(answer)
     return len(atoms) > 1 and tuple(atoms) in _formula_atoms(statement)
+
+
+def _is_dressed(answer: str, statement: str, gold: str) -> bool:
+    """True if an answer has all of a formula of the statement in it, with something around it, and the gold has not."""
+    said, right = Counter(_atoms(answer)), Counter(_atoms(gold))
+    asked = (Counter(atoms) for atoms in _formula_atoms(statement) if len(atoms) > 2)
+    if any(each <= said and not each <= right for each in asked):
+        return True
+    written = [writing(each) for each in formulas(statement) if len(_atoms(each)) > 2]
+    return any(each in writing(answer) and each not in writing(gold) for each in written)
 
 
 @lru_cache(maxsize=1024)  # the completions of a group share their prompt

@@ -202,7 +202,7 @@ def _is_denied(tokens: list[Token], first: int, at: int) -> bool:
             if here & _TAKES_BACK and following & (kinds.COMMA | kinds.COLON):
                 continue  # "No, it is 35"
             unlikely = bool(place == first and following & kinds.THIS and not here & kinds.NO)  # "No way it is 5"
-            return unlikely or not apart and (not copula or bool(following & kinds.IS))
+            return unlikely or (not apart and (not copula or bool(following & kinds.IS)))
         copula = copula or (bool(here & kinds.IS) and not tokens[place - 1].kinds & kinds.WITHIN)
     return False
 
