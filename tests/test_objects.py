@@ -166,6 +166,16 @@ def test_run_with_a_file_s_objects_is_resumed_and_records_their_source(rules, tm
         ms.load("run").resume(samples=3, progress=False)
 
 
+def test_code_in_a_run_folder_when_only_its_manifest_names_it_then_it_is_not_run(rules, tmp_path):
+    ms.run("gsm8k-sample", model="rules.py:parrot", out="run", limit=1, progress=False)
+    for file, text in (("rules.py", "open('ran', 'w')\n" + RULES), ("manifest.json", None)):
+        place = tmp_path / "run" / file
+        place.write_text(text or place.read_text().replace("rules.py:parrot", "run/rules.py:parrot"))
+    with pytest.raises(UsageError, match="names code in its own folder"):
+        ms.load("run").resume(samples=2, progress=False)
+    assert not (tmp_path / "ran").exists()
+
+
 def test_run_with_functions_of_this_program_marks_and_asks_with_them(tmp_path):
     async def model(text):
         await asyncio.sleep(0)

@@ -67,6 +67,12 @@ def load_object(spec: str, kind: str = "object") -> SourceObject:
     return SourceObject(found, spec, source_digest(found))
 
 
+def file_of(spec: str) -> Path | None:
+    """Return the file that a spec names, without running it."""
+    match = _SPEC.fullmatch(spec)
+    return Path(match["file"]) if match and not is_handed_over(spec) else None
+
+
 def hand_over(value: object, kind: str) -> SourceObject:
     """Name an object of this program; `kind` is the word for it in messages."""
     name = getattr(value, "name", None) or getattr(value, "__name__", None) or type(value).__name__

@@ -6,6 +6,7 @@ same requests as 16 at once.
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import Any
@@ -17,7 +18,7 @@ from markscheme.errors import JournalError, MarkschemeError, UsageError, option
 from markscheme.marking import get_protocol
 from markscheme.models import STARTED
 from markscheme.models.secrets import hidden_options, hide_config
-from markscheme.objects import is_object_spec, load_object
+from markscheme.objects import file_of, is_object_spec, load_object
 from markscheme.prompts import prompts_sha256
 from markscheme.redaction import HIDDEN
 from markscheme.running.prepare import prepare
@@ -52,7 +53,7 @@ def resumed_config(run: Run, changes: Mapping[str, Any]) -> RunConfig:
             f"{run.path} cannot be resumed with different questions or sampling ({'; '.join(differences)}); "
             "leave these options out, or start a new run"
         )
-    _check_objects(run, changed)
+    _check_objects(run, changed, changes)
     for name in (name for name in hidden_options(changed) if name not in changes):
         raise UsageError(
             f"{run.path}: {option(name)} contained a secret, which was saved as {HIDDEN}; give it again to resume"
@@ -70,10 +71,25 @@ def object_digests(config: RunConfig) -> dict[str, str]:
     return digests
 
 
-def _check_objects(run: Run, config: RunConfig) -> None:
-    """Refuse another model than the run began with. A changed protocol is a new version and marks again."""
-    before = run.manifest.objects.get("model")
-    if before is not None and object_digests(config).get("model", before) != before:
+def _check_objects(run: Run, config: RunConfig, given: Mapping[str, Any]) -> None:
+    """Refuse another model than the run began with. A changed protocol is a new version and marks again.
+
+    Somebody else may have written the manifest, so code in the run folder is not run because the manifest names it.
+    """
+    for name in ("model", "protocol"):
+        file = file_of(getattr(config, name) or "")
+        if file is None:
+            continue
+        if name not in given and file.resolve().is_relative_to(run.path.resolve()):
+            raise UsageError(f"{run.path} names code in its own folder, {file}, which is not run; move it elsewhere")
+    before, file = run.manifest.objects.get("model"), file_of(config.model)
+    if before is None:
+        return
+    if file is not None and file.is_file():  # compared before it is run
+        digest = hashlib.sha256(file.read_bytes()).hexdigest()
+    else:
+        digest = object_digests(config).get("model", before)
+    if digest != before:
         raise UsageError(f"{config.model} has changed since {run.path} began; restore it, or start a new run")
 
 
