@@ -70,7 +70,7 @@ OTHERWISE = {
     # A prompt is a text here, and ms.dry_run a function; a list of checkpoints is a loop, with step=N.
     "run": {"prompt_file", "dry_run", "series", "watch", "until_step"},
     "report": {"series", "between", "token_limits", "tokenizer"},  # other reports: ms.series and run.token_limits
-    "audit": {"benchmark_the_graders", "rollouts", "by", "strict"},  # ms.audit_rollouts
+    "audit": {"benchmark_the_graders", "rollouts", "by", "strict", "html", "label_sample"},  # ms.audit_rollouts
     "show": {"prompt_file"},
     "adjudicate": {"page", "port", "no_browser"},  # a page in the browser
 }

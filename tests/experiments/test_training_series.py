@@ -39,7 +39,7 @@ def test_series_when_typed_again_with_one_more_then_only_that_is_asked(sums, ser
     assert main(typed(server, "ck-100,ck-200")) == 0
     assert server.requests == 16
     shown = capsys.readouterr().out
-    assert "step 200 has the highest accuracy of 2 steps: 100.0 % as seen" in shown
+    assert "step 200 has the highest accuracy of 2 steps: 100.0 % as observed" in shown
     assert "learnt between step 100 and 200: 8 problems" in shown
     assert main(typed(server, "ck-100,ck-200", "50=ck-300")) == 0
     assert server.requests == 24

@@ -185,7 +185,7 @@ def choose(
 
 
 def _drawn(chances: Floats, luck: Floats) -> Tokens:
-    """Return the tokens that `luck` selects from the cumulative distribution."""
+    """Return the tokens that `uniforms` selects from the cumulative distribution."""
     rows = np.arange(len(chances))
     # First the block, then the token in it: cumulative sums over the whole vocabulary take five times as long.
     blocks = np.add.reduceat(chances, np.arange(0, chances.shape[1], BLOCK), axis=1, dtype=np.float64)

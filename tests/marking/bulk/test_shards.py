@@ -132,7 +132,9 @@ def test_files_when_the_place_holds_none_or_a_run_then_one_sentence(tmp_path):
         find(tmp_path / "empty")
     write_lines(tmp_path / "runs" / "mine" / "responses.jsonl", puzzles(3))
     write_lines(tmp_path / "runs" / "mine" / "manifest.json", [{}])
-    with pytest.raises(UsageError, match=r"mine is a run folder, which is marked in place: `markscheme mark \S+mine`"):
+    with pytest.raises(
+        UsageError, match=r"mine is a run folder, which is marked in place: `markscheme mark \S+mine --protocol NAME`"
+    ):
         find(tmp_path / "runs")
 
 
