@@ -114,4 +114,4 @@ def test_log_when_inspect_view_bundles_it_then_it_is_listed(run, tmp_path):
 def test_export_when_several_runs_shall_be_one_file_then_a_sentence(run, tmp_path, capsys):
     again = ms.run("countdown-sample", model="solver", limit=1, out=tmp_path / "solver", progress=False)
     assert main(["export", str(run.path), str(again.path), "-o", str(tmp_path / "one.eval")]) == 2
-    assert "name a folder with -o" in capsys.readouterr().err
+    assert "name a folder with --output" in capsys.readouterr().err
