@@ -29,7 +29,7 @@ def test_run_when_the_user_asks_on_then_the_last_answer_counts_and_every_turn_is
     doubted = report["doubted"]
     assert [doubted[name]["value"] for name in ("right_at_once", "mended", "spoiled")] == [0, 1, 0]
     assert [each["value"] for each in doubted["answers"].values()] == [0, 1]
-    assert any("mended 100.0 %" in note for note in report["warnings"])
+    assert any("only the last 100.0 %" in note for note in report["warnings"])
     assert [mark.earlier for mark in Run.open(folder).marks("gsm8k-numeric")] == [("wrong",)]
     assert markscheme("mark", folder, "--protocol", "gsm8k-flexible").returncode == 0
     assert [mark.earlier for mark in Run.open(folder).marks("gsm8k-flexible")] == [("wrong",)]

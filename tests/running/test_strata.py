@@ -57,7 +57,7 @@ def test_stratify_when_by_a_stored_run_then_solved_and_unsolved_problems_are_str
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        (["--stratify", "level"], "it needs --limit and --limit-seed"),
+        (["--stratify", "level"], "--stratify needs --limit and --limit-seed"),
         (["--limit", 5, "--limit-seed", 1, "--stratify", "colour"], "not every problem has a 'colour'"),
         (["--limit", 5, "--limit-seed", 1, "--stratify", "level", "--stratify", "x"], "takes one field, or runs"),
     ],

@@ -76,8 +76,8 @@ def test_until_better_when_two_models_are_asked_in_one_experiment_then_both_are_
         (["--until-better", "a"], "go together"),
         (["--margin", 5], "go together"),
         (["--until-better", "a", "--margin", 5, "--until", 3], "leave one of them out"),
-        (["--until-better", "a", "--margin", 5, "-t", 0], "at temperature 0"),
-        (["--until-better", "a", "--margin", 5, "--samples-per-request", 4], "leave out --samples-per-request"),
+        (["--until-better", "a", "--margin", 5, "-t", 0], "needs a temperature above 0"),
+        (["--until-better", "a", "--margin", 5, "--samples-per-request", 4], "leave --samples-per-request out"),
     ],
 )
 def test_until_better_when_it_cannot_be_then_one_sentence_and_nothing_asked(options, words, markscheme, sums, fast):
