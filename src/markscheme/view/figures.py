@@ -96,11 +96,11 @@ def limit_curve(run: Run, protocol: str) -> list[tuple[int, Estimate]]:
     """Return the accuracy at smaller token limits, each half the next; empty if it cannot be computed."""
     from markscheme.reporting.token_limits import token_limits
 
-    tokens = run.snapshot().rows["tokens"]
-    if not len(tokens) or len(tokens) > MOST_CUT or tokens.min() < 0 or (most := int(tokens.max())) < 64:
-        return []
     try:
+        tokens = run.snapshot().rows["tokens"]
+        if not len(tokens) or len(tokens) > MOST_CUT or tokens.min() < 0 or (most := int(tokens.max())) < 64:
+            return []
         made = token_limits(run, [most // 2**halving for halving in (4, 3, 2, 1)], protocol)
-    except MarkschemeError:  # a conversation or a run with rounds
+    except MarkschemeError:  # a conversation, a run with rounds, or a folder with a file that is refused
         return []
     return [(row.limit, row.figures["accuracy"]) for row in made.rows]
