@@ -117,7 +117,7 @@ class Cache:
 def generate(
     model: Transformer,
     prompts: Sequence[Sequence[int]],
-    luck: Floats,
+    uniforms: Floats,
     *,
     end: int,
     temperature: float,
@@ -125,13 +125,13 @@ def generate(
     top_p: float | None = None,
     given_up: Callable[[], bool] = lambda: False,
 ) -> list[list[int]]:
-    """Continue each prompt until `end` or as many tokens as `luck` has columns.
+    """Continue each prompt until `end` or as many tokens as `uniforms` has columns.
 
-    `luck[row, step]` in [0, 1) decides each draw, so a sample depends on its own seed and not on its neighbours. All prompts
+    `uniforms[row, step]` in [0, 1) decides each draw, so a sample depends on its own seed and not on its neighbours. All prompts
     must have the same length. A continuation whose last token is not `end` was cut off. Generation stops when `given_up`,
     called at every token, returns True.
     """
-    steps = min(luck.shape[1], model.longest - len(prompts[0]))
+    steps = min(uniforms.shape[1], model.longest - len(prompts[0]))
     # Samples of one puzzle share their prompt: it is processed once and its cache copied.
     distinct = list(dict.fromkeys(map(tuple, prompts)))
     place = {prompt: index for index, prompt in enumerate(distinct)}
@@ -143,7 +143,7 @@ def generate(
     written: list[list[int]] = [[] for _ in prompts]
     rows = np.arange(len(prompts))  # the continuation that each row of the batch belongs to
     for step in range(steps):
-        chosen = choose(logits, luck[rows, step], temperature, top_k, top_p)
+        chosen = choose(logits, uniforms[rows, step], temperature, top_k, top_p)
         for row, token in zip(rows.tolist(), chosen.tolist(), strict=True):
             written[row].append(token)
         # A row that ends is replaced by the last one, so that no other row moves.
@@ -161,9 +161,9 @@ def generate(
 
 
 def choose(
-    logits: Floats, luck: Floats, temperature: float, top_k: int | None = None, top_p: float | None = None
+    logits: Floats, uniforms: Floats, temperature: float, top_k: int | None = None, top_p: float | None = None
 ) -> Tokens:
-    """Return one token per row: the likeliest at temperature 0, else drawn from the (truncated) distribution by `luck`."""
+    """Return one token per row: the likeliest at temperature 0, else drawn from the (truncated) distribution by `uniforms`."""
     if temperature < COLDEST:
         likeliest: Tokens = logits.argmax(axis=1)
         return likeliest
@@ -181,16 +181,16 @@ def choose(
         reached = (total < top_p * total[:, -1:]).sum(axis=1)
         least = ranked[np.arange(len(ranked)), reached][:, None]
         chances = np.where(chances >= least, chances, 0)
-    return _drawn(chances, luck)
+    return _drawn(chances, uniforms)
 
 
-def _drawn(chances: Floats, luck: Floats) -> Tokens:
+def _drawn(chances: Floats, uniforms: Floats) -> Tokens:
     """Return the tokens that `uniforms` selects from the cumulative distribution."""
     rows = np.arange(len(chances))
     # First the block, then the token in it: cumulative sums over the whole vocabulary take five times as long.
     blocks = np.add.reduceat(chances, np.arange(0, chances.shape[1], BLOCK), axis=1, dtype=np.float64)
     total = np.cumsum(blocks, axis=1)
-    aim = luck.astype(np.float64) * total[:, -1]
+    aim = uniforms.astype(np.float64) * total[:, -1]
     block = (total <= aim[:, None]).sum(axis=1)
     aim -= np.where(block > 0, total[rows, block - 1], 0)
     places = block[:, None] * BLOCK + np.arange(BLOCK)
