@@ -227,7 +227,7 @@ def _is_sought(tokens: list[Token], first: int, at: int) -> bool:
 
 
 def _is_worked_out(lexed: Lexed, at: int, last: int) -> bool:
-    """True for a calculation with its result: "Add 5 + 3 = 8" is no question, "Solve 2x = 8" is one."""
+    """True for a calculation with its result: "Add 5 + 3 = 8", but not for the task "Solve 2x = 8"."""
     said = lexed.union(at, last)
     return bool(said & kinds.EQUALS) and not said & (kinds.WORD | kinds.LETTER | kinds.FORMULA)
 
