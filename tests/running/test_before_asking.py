@@ -9,7 +9,7 @@ import markscheme as ms
 from markscheme.cli import main
 from markscheme.config import make_config
 from markscheme.errors import DataError, UsageError
-from markscheme.models.fleet.ranks import Ranks
+from markscheme.models.fleet import ranks
 from markscheme.running import execute
 from markscheme.running.resuming import resumed_config
 
@@ -77,10 +77,11 @@ def test_run_when_an_option_would_have_no_effect_then_refused_without_a_folder(t
     assert not (tmp_path / "run").exists()
 
 
-def test_run_when_both_torchrun_and_ray_would_make_copies_then_refused(tmp_path):
+def test_run_when_both_torchrun_and_ray_would_make_copies_then_refused(tmp_path, monkeypatch):
+    monkeypatch.setattr(ranks, "_joined", ranks.Ranks(0, 2))
     config = make_config(benchmark="countdown-sample", model="solver", engine="ray")
     with pytest.raises(UsageError, match="torchrun has started 2"):
-        execute(config, tmp_path / "run", ranks=Ranks(0, 2))
+        execute(config, tmp_path / "run")
 
 
 def test_resume_when_it_leaves_the_cluster_then_its_address_is_left_too(tmp_path):

@@ -29,12 +29,12 @@ if TYPE_CHECKING:
 def run_experiment(args: argparse.Namespace, cells: Sequence[Cell], title: str) -> int:
     """Ask for everything that is missing; exit codes as for a single run."""
     from markscheme.experiments import forecast, places, run_cells
-    from markscheme.models.fleet.ranks import current
+    from markscheme.models.fleet.ranks import join
     from markscheme.running import new_folder, prepare
     from markscheme.running.progress import progress
     from markscheme.runs import find_runs
 
-    if current().several:
+    if join().several:
         raise UsageError("an experiment runs in one process: start it without torchrun")
     # A mistake in any of them is reported before the first is asked.
     prepared = [prepare(cell.config) for cell in cells]

@@ -21,14 +21,14 @@ if TYPE_CHECKING:
 class Reports:
     """Writes and prints one report per run folder; a context manager around all of them."""
 
-    def __init__(
-        self, args: argparse.Namespace, *, silent: bool = False, quiet: bool = False, again: str | None = None
-    ) -> None:
+    def __init__(self, args: argparse.Namespace, *, quiet: bool = False, again: str | None = None) -> None:
+        from markscheme.models.fleet.ranks import join
+
         self._again = again  # the command that continues, if it is not `resume`
         self._json: bool = args.json
-        self._track: list[str] = [] if silent else args.track
         self._quiet = quiet  # all runs are shown together at the end
-        self._silent = silent  # another rank reports
+        self._silent = not join().first  # another rank reports
+        self._track: list[str] = [] if self._silent else args.track
         self._summaries: dict[str, Summary] = {}  # by folder, so that a run that is continued is reported once
         self._unfinished: list[str] = []
         self.interrupted = False

@@ -17,14 +17,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Resume each run; return 3 if responses are still missing, 130 if interrupted."""
     from markscheme.cli.finishing import Reports
-    from markscheme.models.fleet.ranks import current
     from markscheme.running import resume
     from markscheme.runs import find_runs
 
-    changes, ranks = typed_options(args), current()
-    with (reports := Reports(args, silent=not ranks.first)):
+    changes = typed_options(args)
+    with (reports := Reports(args)):
         for stored in find_runs(args.runs):
-            work = partial(resume, stored, changes, ranks=ranks)
-            if not reports.ask(stored.manifest.benchmark, stored.path, work):
+            if not reports.ask(stored.manifest.benchmark, stored.path, partial(resume, stored, changes)):
                 break
     return reports.exit_code

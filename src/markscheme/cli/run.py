@@ -25,7 +25,6 @@ def run(args: argparse.Namespace) -> int:
     from markscheme.benchmarks import expand
     from markscheme.cli.finishing import Reports
     from markscheme.experiments import begin_or_extend
-    from markscheme.models.fleet.ranks import current
     from markscheme.running import prepare
 
     if args.out is not None and not (args.out.strip() and is_text(args.out)):
@@ -51,12 +50,10 @@ def run(args: argparse.Namespace) -> int:
     titles = [each.benchmark.name for each in prepared]
     if len(set(titles)) < len(titles):
         raise UsageError(f"a benchmark is given twice: {', '.join(titles)}")
-    ranks = current()
-    with (reports := Reports(args, silent=not ranks.first)):
+    with (reports := Reports(args)):
         for config, title, ready in zip(configs, titles, prepared, strict=True):
-            chosen = _folder(args.out, title, config.model, several=len(configs) > 1) if ranks.first else Path()
-            folder = ranks.agreed(chosen)
-            if not reports.ask(title, folder, partial(begin_or_extend, config, folder, prepared=ready, ranks=ranks)):
+            folder = _folder(args.out, title, config.model, several=len(configs) > 1)
+            if not reports.ask(title, folder, partial(begin_or_extend, config, folder, prepared=ready)):
                 break
     return reports.exit_code
 

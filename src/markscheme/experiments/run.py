@@ -14,10 +14,9 @@ from markscheme.config import RunConfig
 from markscheme.errors import JournalError, UsageError, option
 from markscheme.experiments.plan import Cell, asked
 from markscheme.models.backends import check_backend, check_options
-from markscheme.models.fleet.ranks import ALONE, Ranks
 from markscheme.models.prices import price_of
 from markscheme.models.secrets import hide_spec
-from markscheme.running import Display, Prepared, execute, prepare, resume
+from markscheme.running import Display, Prepared, execute, holds_run, prepare, resume
 from markscheme.running.budget import Budget
 from markscheme.running.rounds import first_round
 from markscheme.runs import Run
@@ -133,15 +132,14 @@ def begin_or_extend(
     path: Path,
     display: Display | None,
     prepared: Prepared | None = None,
-    ranks: Ranks = ALONE,
     **shared: Any,
 ) -> Run:
     """Run into a folder. If it holds this run already, ask only what is missing; another run there is refused.
 
     Asking for less of an incomplete run is refused too: resuming would ask more than was typed.
     """
-    if not ranks.agreed((path / "manifest.json").exists()):
-        return execute(config, path, display, prepared, ranks, **shared)
+    if not holds_run(path):
+        return execute(config, path, display, prepared, **shared)
     run, changes = Run.open(path), msgspec.structs.asdict(config)
     stored = run.manifest.config
     if run.manifest.status == "complete":
@@ -149,7 +147,7 @@ def begin_or_extend(
         changes["samples"] = config.samples if rounds else max(config.samples, stored.samples)
         if stored.limit is None or (config.limit is not None and config.limit < stored.limit):
             changes["limit"] = stored.limit
-    return resume(run, changes, display, ranks, **shared)
+    return resume(run, changes, display, **shared)
 
 
 def places(cells: Sequence[Cell], folder: Path) -> list[Path]:

@@ -14,7 +14,7 @@ import msgspec
 
 from markscheme.config import RunConfig
 from markscheme.models.base import Model, Request
-from markscheme.models.fleet.ranks import Ranks
+from markscheme.models.fleet.ranks import current
 from markscheme.running.batch_asking import BatchAsking, open_batches
 from markscheme.running.budget import Budget
 from markscheme.running.conversation import Talk, talks
@@ -61,7 +61,6 @@ class Work:
     live: Live
     price: Price | None
     display: Display | None
-    ranks: Ranks
     budget: Budget
     tools: dict[str, Tool] = field(default_factory=dict)
     rounds: Rounds | Looks | None = None
@@ -73,10 +72,11 @@ class Asking:
     def __init__(self, work: Work, model: Model, sampling: Sampling) -> None:
         self._work, self._model, self._sampling = work, model, sampling
         self._run, self._live, self._rounds = work.run, work.live, work.rounds
-        self._questions = work.ranks.share(work.questions)
+        ranks = current()
+        self._questions = ranks.share(work.questions)
         self._writer = "responses.jsonl"
-        if work.ranks.several:
-            self._writer = f"responses.{work.ranks.rank}.jsonl"
+        if ranks.several:
+            self._writer = f"responses.{ranks.rank}.jsonl"
             samples, done = range(work.run.manifest.samples), work.live.answered
             missing = sum(not done.has(one.problem.key, sample) for one in self._questions for sample in samples)
             self._live.total = self._live.done + missing  # what this rank will see
@@ -129,7 +129,7 @@ class Asking:
         start_marking()
         facts = Journal(self._run.path / self._writer)
         # A rank marks for its display only. Marks have one file, which rank 0 writes at the end.
-        opinions = self._run.marks_journal(protocol) if not self._work.ranks.several else None
+        opinions = self._run.marks_journal(protocol) if not current().several else None
         turns = Journal(self._run.path / self._writer.replace("responses", "turns"))
         talking = talks(self._questions, self._work.tools) or self._work.config.background
         self._talk = Talk(turns, self._work.config, self._work.tools) if talking else None

@@ -8,7 +8,7 @@ import re
 import sys
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from contextlib import nullcontext, suppress
+from contextlib import AbstractContextManager, nullcontext, suppress
 from datetime import datetime
 from itertools import count
 from pathlib import Path
@@ -22,7 +22,7 @@ from markscheme.marking import get_protocol
 from markscheme.models import load_model
 from markscheme.models.addresses import with_environment
 from markscheme.models.base import Model
-from markscheme.models.fleet.ranks import ALONE, Ranks
+from markscheme.models.fleet.ranks import current
 from markscheme.models.prices import price_of
 from markscheme.models.secrets import hide_config, hide_spec
 from markscheme.prompts import prompts_sha256
@@ -56,7 +56,6 @@ def execute(
     out: Path,
     display: Display | None = None,
     prepared: Prepared | None = None,
-    ranks: Ranks = ALONE,
     budget: Budget | None = None,
     reuse: Sequence[Run] = (),
     driven: bool = False,
@@ -65,7 +64,7 @@ def execute(
 
     Its manifest says how it ended: `complete`, `incomplete` (errors are missing data) or `interrupted`. A failure that
     stops the run (a refused key, a full disk) is raised after everything that arrived is saved and counted.
-    All of several `ranks` must call this with the same arguments; each asks its share, and the first marks and closes.
+    All of several ranks must call this with the same arguments; each asks its share, and the first marks and closes.
     `budget` is shared with other runs. Answers to the same request are copied from the runs in `reuse`. `driven` means
     that the caller looks at the answers and comes back for more samples.
     """
@@ -73,7 +72,7 @@ def execute(
     prepared = prepared or prepare(config)
     questions, label = prepared.questions, prepared.protocol.label
     # A mistake in the options is reported before there is a folder.
-    samples = _check_ranks(config, ranks)
+    samples, ranks = _check_ranks(config), current()
     model = load_model(config.model, config)
     tools = _checked_tools(config, prepared.benchmark.tools, model, questions, len(questions) * samples)
     sampling = _sampling(config, samples, model, prepared.benchmark.default_sampling(config.prompt))
@@ -87,12 +86,12 @@ def execute(
         out.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise JournalError(f"cannot make the run folder {out}: {error.strerror}") from None
-    with _lock(out, ranks), signals_kept(ranks):
+    with _lock(out), _signals_kept():
         run = Run.create(out, manifest, questions) if ranks.first else Run(out, manifest)
         copied = bool(reuse) and reuse_answers(run, questions, reuse)
         # A new run is not counted, which would need numpy before the first request.
         live = Live.resumed(run.snapshot(), label) if copied else Live(len(questions) * samples)
-        work = Work(run, config, questions, live, price, display, ranks, budget, tools)
+        work = Work(run, config, questions, live, price, display, budget, tools)
         work.rounds = _rounds(work, baseline, ())
         return _go(work, model)
 
@@ -101,7 +100,6 @@ def resume(
     run: Run,
     changes: Mapping[str, Any] | None = None,
     display: Display | None = None,
-    ranks: Ranks = ALONE,
     budget: Budget | None = None,
     reuse: Sequence[Run] = (),
     driven: bool = False,
@@ -113,8 +111,9 @@ def resume(
     """
     config = resumed_config(run, changes or {})
     price, budget = _budget(config, budget, run.manifest.usage)
-    _check_ranks(config, ranks)
-    with _lock(run.path, ranks):
+    _check_ranks(config)
+    ranks = current()
+    with _lock(run.path):
         run = Run.open(run.path)  # another process may have finished it while we waited
         if not ranks.several:
             grow(run, hide_config(config))
@@ -136,14 +135,14 @@ def resume(
             what = f"{damaged} damaged lines in {snapshot.folder} are left out"
             print(f"markscheme: {what}; what they held is asked again", file=sys.stderr)
         baseline = None if driven else baseline_of(config, questions, label)
-        work = Work(run, config, questions, Live.resumed(snapshot, label), price, display, ranks, budget)
+        work = Work(run, config, questions, Live.resumed(snapshot, label), price, display, budget)
         work.rounds = _rounds(work, baseline, snapshot.planned)
         return _go(work, None, snapshot)
 
 
 def _go(work: Work, model: Model | None, resumed: Snapshot | None = None) -> Run:
     """Ask for the missing responses. A resumed run has a snapshot, and loads a model only if responses are missing."""
-    run, config, live, ranks = work.run, work.config, work.live, work.ranks
+    run, config, live, ranks = work.run, work.config, work.live, current()
     asked = ranks.several or live.missing
     if not asked and work.rounds is not None:
         asked = resumed is None or run_async(work.rounds.advance())
@@ -152,7 +151,7 @@ def _go(work: Work, model: Model | None, resumed: Snapshot | None = None) -> Run
     elif model is None:
         model = load_model(config.model, config)
         work.tools = _checked_tools(config, tuple(run.manifest.tools), model, work.questions, live.missing)
-    with signals_kept(ranks):
+    with _signals_kept():
         if resumed is not None and ranks.first:  # not earlier: options that the model refuses are not saved
             run.save_manifest(run.manifest)
             if live.missing:
@@ -166,12 +165,20 @@ def _go(work: Work, model: Model | None, resumed: Snapshot | None = None) -> Run
 
 
 def new_folder(benchmark: str, model: str) -> Path:
-    """Return a new path below `runs/`, named by time, benchmark and model. The folder is made when the run begins."""
+    """Return a new path below `runs/`, named by time, benchmark and model: the same for all ranks.
+
+    The folder is made when the run begins.
+    """
     stamp = datetime.now().astimezone().strftime("%Y%m%d-%H%M%S")
     slug = re.sub(r"[^A-Za-z0-9.]+", "-", hide_spec(model)).strip("-")[-40:]
     name = f"{stamp}-{benchmark}-{slug}"
     candidates = (Path("runs") / (name if number == 1 else f"{name}-{number}") for number in count(1))
-    return next(folder for folder in candidates if not folder.exists())
+    return current().agreed(next(folder for folder in candidates if not folder.exists()))
+
+
+def holds_run(folder: Path) -> bool:
+    """True if a run is in the folder; the same for all ranks."""
+    return current().agreed((folder / "manifest.json").exists())
 
 
 def _checked_tools(
@@ -233,8 +240,9 @@ def _manifest(
     )
 
 
-def _check_ranks(config: RunConfig, ranks: Ranks) -> int:
+def _check_ranks(config: RunConfig) -> int:
     """Refuse what several processes cannot do; return the samples per problem that a run begins with."""
+    first, ranks = first_round(config), current()
     if ranks.several and config.batch:
         raise UsageError(f"{option('batch')} submits everything from one process; start it without torchrun")
     if ranks.several and config.engine == "ray":
@@ -242,17 +250,27 @@ def _check_ranks(config: RunConfig, ranks: Ranks) -> int:
             f"{option('engine', 'ray')} feeds all replicas from one process, but torchrun has started {ranks.world}; "
             "leave one of the two out"
         )
-    return first_round(config, ranks)
+    if ranks.several and (config.until is not None or config.until_better is not None):
+        raise UsageError(
+            f"{option('until' if config.until is not None else 'until_better')} looks at all answers after each round, so "
+            "only one process may ask: start it without torchrun"
+        )
+    return first
 
 
-def _lock(folder: Path, ranks: Ranks) -> RunLock:
+def _lock(folder: Path) -> RunLock:
     """Return the folder's lock for rank 0, and a lock for its part for each other rank."""
-    return RunLock(folder) if ranks.first else RunLock(folder, f"lock.{ranks.rank}")
+    return RunLock(folder) if current().first else RunLock(folder, f"lock.{current().rank}")
+
+
+def _signals_kept() -> AbstractContextManager[None]:
+    # A rank that waits in a call of torch cannot handle a signal and has to die.
+    return nullcontext() if current().several else signals_kept()
 
 
 async def _carry_out(work: Work, model: Model | None, sampling: Sampling) -> None:
     """Ask what is missing, mark what is not marked, and close the run however it ends."""
-    run, ranks = work.run, work.ranks
+    run, ranks = work.run, current()
     asking = Asking(work, model, sampling) if model is not None and not work.budget.used_up else None
     with Interrupts(work.live) as interrupts:
         try:

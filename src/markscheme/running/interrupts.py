@@ -9,7 +9,6 @@ from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, Self, TypeVar
 
-from markscheme.models.fleet.ranks import ALONE, Ranks
 from markscheme.running.live import Live
 
 TERMINATING = (signal.SIGTERM, signal.SIGHUP)  # a batch system ends the job, a terminal is closed
@@ -20,13 +19,12 @@ _early: list[int] = []  # signals that came before `Interrupts` was entered
 
 
 @contextmanager
-def signals_kept(ranks: Ranks = ALONE) -> Iterator[None]:
+def signals_kept() -> Iterator[None]:
     """Hold signals for `Interrupts`, from before a manifest says that the run is going on until it says how it ended.
 
-    Does nothing in another thread's event loop, which gets no signals, or with several ranks: a rank that waits in a call of
-    torch cannot handle a signal and has to die.
+    Does nothing in another thread's event loop, which gets no signals.
     """
-    if ranks.several or asyncio._get_running_loop() is not None or not _in_main_thread():
+    if asyncio._get_running_loop() is not None or not _in_main_thread():
         yield
         return
     former = _handlers()

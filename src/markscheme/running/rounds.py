@@ -12,7 +12,6 @@ import msgspec
 
 from markscheme.config import RunConfig
 from markscheme.errors import UsageError, command, option
-from markscheme.models.fleet.ranks import ALONE, Ranks
 from markscheme.running.closing import mark_the_rest
 from markscheme.running.live import Live
 from markscheme.runs.folder import PlannedRound, Run
@@ -21,7 +20,7 @@ from markscheme.types import Question
 FIRST_ROUND, FIRST_LOOK = 4, 2  # samples per problem before the first look, if -n does not set them
 
 
-def first_round(config: RunConfig, ranks: Ranks = ALONE) -> int:
+def first_round(config: RunConfig) -> int:
     """Return the samples per problem that a run begins with; refuse options that do not fit sampling in rounds."""
     if (config.until_better is None) != (config.margin is None):
         raise UsageError(f"{option('until_better', 'BASELINE')} and {option('margin', 'POINTS')} go together")
@@ -31,10 +30,6 @@ def first_round(config: RunConfig, ranks: Ranks = ALONE) -> int:
     if config.until is not None and config.until_better is not None:
         raise UsageError(
             f"{option('until')} measures one score and {option('until_better')} a difference: leave one of them out"
-        )
-    if ranks.several:
-        raise UsageError(
-            f"{name} looks at all answers after each round, so only one process may ask: start it without torchrun"
         )
     if (config.samples_per_request or 1) > 1:
         raise UsageError(f"{name} assumes independent samples: leave {option('samples_per_request')} out")

@@ -37,7 +37,7 @@ def test_current_when_there_is_one_process_then_it_is_alone_and_waits_for_nobody
         monkeypatch.delenv(name, raising=False)
     for name, value in variables.items():
         monkeypatch.setenv(name, value)
-    alone = ranks.current.__wrapped__()
+    alone = ranks.join()
     assert alone == ranks.ALONE
     assert (alone.first, alone.several, alone.share([1, 2]), alone.agreed(3), alone.meet()) == (
         True,
@@ -67,7 +67,7 @@ def test_current_when_the_others_do_not_come_then_says_how_to_run_alone(monkeypa
     monkeypatch.setattr(ranks, "GATHERING", timedelta(seconds=0.5))
     monkeypatch.setattr("torch.distributed.rendezvous", _rendezvous(port))
     with pytest.raises(UsageError, match="rank 0 of 2 waited"):
-        ranks.current.__wrapped__()
+        ranks.join()
 
 
 def _rendezvous(port):

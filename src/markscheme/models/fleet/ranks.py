@@ -12,7 +12,6 @@ import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import timedelta
-from functools import cache
 from typing import Any, TypeVar
 
 from markscheme.errors import ModelError, UsageError, first_line, needed
@@ -82,9 +81,23 @@ class Ranks:
 ALONE = Ranks()
 
 
-@cache
+_joined = ALONE
+
+
 def current() -> Ranks:
-    """Return this process's position among the ranks that torchrun started."""
+    """Return the ranks that share the run with this process: those that it has joined."""
+    return _joined
+
+
+def join() -> Ranks:
+    """Join the ranks that torchrun started. A Python program that asks for a run of its own under torchrun does not."""
+    global _joined
+    if not _joined.several:
+        _joined = _found()
+    return _joined
+
+
+def _found() -> Ranks:
     if any(name not in os.environ for name in VARIABLES) or int(os.environ["WORLD_SIZE"]) < 2:
         return ALONE
     dist = needed("torch.distributed", "hf")

@@ -17,7 +17,7 @@ import msgspec
 
 from markscheme.config import RunConfig, make_config
 from markscheme.errors import MarkschemeError, UsageError
-from markscheme.models.fleet.ranks import Ranks, current
+from markscheme.models.fleet.ranks import current, join
 from markscheme.models.nanochat import SOURCES
 from markscheme.plugins.data import ready
 from markscheme.plugins.doors.door_run import (
@@ -75,13 +75,13 @@ def main(argv: Sequence[str] | None = None, original: Path | None = None) -> int
     # `torchrun … -m scripts.chat_eval -- -i sft` passes the two dashes on.
     args = parser.parse_args(words[1:] if words[:1] == ["--"] else words)
     try:
-        ranks = current()
+        join()
         tasks = _tasks(args.task_name)
         summaries: list[Summary] = []
         for name in tasks:
             if interrupted(summaries):
                 break
-            summary = _evaluate(args, name, ranks)
+            summary = _evaluate(args, name)
             if summary is not None:  # only rank 0 has one
                 summaries.append(summary)
     except MarkschemeError as failure:
@@ -111,13 +111,13 @@ def _tasks(typed: str | None) -> list[str]:
     return names
 
 
-def _evaluate(args: argparse.Namespace, name: str, ranks: Ranks) -> Summary | None:
-    config = _config(args, name)
+def _evaluate(args: argparse.Namespace, name: str) -> Summary | None:
+    config, ranks = _config(args, name), current()
     if ranks.first:
         ready(config.benchmark)  # fetch once, before the other ranks look for it
     wanted = Path(args.out) / name if args.out else new_folder(name, config.model)
     folder = ranks.agreed(own_folder(config, wanted) if ranks.first else wanted)
-    run = run_or_resume(config, folder, name, ranks)
+    run = run_or_resume(config, folder, name)
     if not ranks.first:
         return None
     summary = report(run)

@@ -12,7 +12,7 @@ from markscheme.errors import JournalError, MarkschemeError
 from markscheme.experiments import begin_or_extend
 from markscheme.experiments.plan import asked
 from markscheme.marking import mark_many, protocol_names
-from markscheme.models.fleet.ranks import ALONE, Ranks
+from markscheme.models.fleet.ranks import current
 from markscheme.reporting.estimates import Estimate
 from markscheme.reporting.summary import Summary, finish, summarize
 from markscheme.running import Prepared, prepare
@@ -59,13 +59,11 @@ def holds(config: RunConfig, folder: Path, prepared: Prepared | None = None) -> 
     return settings[0] == settings[1] and problems[0] == problems[1]
 
 
-def run_or_resume(
-    config: RunConfig, folder: Path, title: str, ranks: Ranks = ALONE, prepared: Prepared | None = None
-) -> Run:
+def run_or_resume(config: RunConfig, folder: Path, title: str, prepared: Prepared | None = None) -> Run:
     """Start a run, or continue one that is already in the folder. A different run there is refused."""
     check_pass_k(config)
-    with progress(title, quiet=not ranks.first) as display:
-        return begin_or_extend(config, folder, display, prepared=prepared, ranks=ranks)
+    with progress(title, quiet=not current().first) as display:
+        return begin_or_extend(config, folder, display, prepared=prepared)
 
 
 def report(run: Run, protocol: str | None = None) -> Summary:
