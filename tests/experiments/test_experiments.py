@@ -274,6 +274,24 @@ def test_experiment_when_a_model_is_away_then_the_others_are_asked_and_the_code_
     assert "no server has ever answered there" in capsys.readouterr().err
 
 
+def test_experiment_when_the_first_model_refuses_a_benchmark_then_the_others_go_on(sums, capsys):
+    typed = ["run", "aime-sample", "countdown-sample", "--model", "nano", "solver", "--limit", "2", "--out", "exp"]
+    refusal = "nano can only play Countdown"
+    assert main(typed) == UsageError.exit_code
+    shown, said = capsys.readouterr()
+    assert {(run.manifest.benchmark, run.manifest.model) for run in find_runs(["exp"])} == {
+        ("aime-sample", "solver"),
+        ("countdown-sample", "nano"),
+        ("countdown-sample", "solver"),
+    }
+    assert "countdown-sample" in shown
+    assert refusal in said.splitlines()[-1]
+    with pytest.warns(UserWarning, match=refusal):
+        runs = ms.experiment(model=["nano", "solver"], benchmark=["aime-sample", "countdown-sample"], limit=2, out="ms")
+    assert len(runs) == 3
+    assert [refusal in str(why) for why in runs.failures.values()] == [True]
+
+
 def test_table_when_there_are_several_benchmarks_then_ranks_and_their_mean(sums, server, capsys):
     server.plan.answer = lambda body: "\\boxed{7}" if body["model"] == "a" else "\\boxed{0}"
     arguments = ["--model", "openai/a", "openai/b", "--base-url", server.url, "-n", "2", "-t", "1", "--out", "exp"]

@@ -16,8 +16,17 @@ from markscheme.api.results import Report
 from markscheme.api.run import Run, keep_stopped, shown_and_tracked
 from markscheme.benchmarks import Benchmark, expand
 from markscheme.config import NOT_FOR_JUDGES, make_config
-from markscheme.errors import ModelError, UsageError, option
-from markscheme.experiments import Cell, begin_or_extend, forecast, places, read_cells, run_cells, typed_cells
+from markscheme.errors import MarkschemeError, UsageError, option
+from markscheme.experiments import (
+    STOPS_ONE_RUN,
+    Cell,
+    begin_or_extend,
+    forecast,
+    places,
+    read_cells,
+    run_cells,
+    typed_cells,
+)
 from markscheme.models.base import Model
 from markscheme.objects import named_objects
 from markscheme.reporting.summary import finish
@@ -58,8 +67,8 @@ def run(
 class Experiment(Frames, list[Run]):
     """The runs of an experiment; its repr and frames are those of their report."""
 
-    failures: dict[str, ModelError]
-    """Runs that a server stopped, by folder. The same call asks for their missing responses."""
+    failures: dict[str, MarkschemeError]
+    """Runs that their server or model stopped, by folder. The same call asks for their missing responses."""
 
     def report(self, **options: Any) -> Report:
         """Return `ms.report(runs, …)`."""
@@ -94,8 +103,8 @@ def experiment(
 ) -> Experiment:
     """Ask several models, benchmarks, prompts or settings: those of an experiment's file, or those named here.
 
-    Asks what is missing and returns the runs; `options` override those of the file. A server that fails stops only its
-    own runs, which are in `.failures`.
+    Asks what is missing and returns the runs; `options` override those of the file. A server that fails, or
+    a model that refuses a benchmark, stops only its own runs, which are in `.failures`.
     """
     cells, place = _cells(file, model, benchmark, out, options)
     runs, failures = Experiment(), {}
@@ -109,7 +118,7 @@ def experiment(
             try:
                 with tracked(shown, track, path):
                     runs.append(_finished(ask()))
-            except ModelError as failure:  # the other servers go on
+            except STOPS_ONE_RUN as failure:
                 keep_stopped(failure)
                 failures[str(path)] = failure
     if failures and not runs:

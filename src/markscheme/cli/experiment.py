@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from markscheme.cli import complain
 from markscheme.cli.finishing import Reports
-from markscheme.errors import ModelError, UsageError
+from markscheme.errors import MarkschemeError, UsageError
 from markscheme.reporting.figures import counted
 from markscheme.reporting.terminal import print_json, print_table
 from markscheme.tracking import tracked
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 def run_experiment(args: argparse.Namespace, cells: Sequence[Cell], title: str) -> int:
     """Ask for everything that is missing; exit codes as for a single run."""
-    from markscheme.experiments import forecast, places, run_cells
+    from markscheme.experiments import STOPS_ONE_RUN, forecast, places, run_cells
     from markscheme.models.fleet.ranks import join
     from markscheme.running import new_folder, prepare
     from markscheme.running.progress import progress
@@ -49,7 +49,7 @@ def run_experiment(args: argparse.Namespace, cells: Sequence[Cell], title: str) 
         return 0
     place = [] if args.out or title != "experiment" else ["--out", str(folder)]
     again = shlex.join(["markscheme", *args.typed, *place])
-    reports, failures = Reports(args, quiet=True, again=again), list[ModelError]()
+    reports, failures = Reports(args, quiet=True, again=again), dict[Path, MarkschemeError]()
     with ExitStack() as stack:
         screen = stack.enter_context(progress(title, quiet=args.json))
         display = _Whole(screen, plan)
@@ -59,15 +59,17 @@ def run_experiment(args: argparse.Namespace, cells: Sequence[Cell], title: str) 
             try:
                 with tracked(screen, args.track, path):  # each run is logged when it is done
                     reports.of(path, partial(ask))
-            except ModelError as failure:  # one unreachable server must not stop the other runs
-                failures.append(failure)
-                complain(f"{path.name}: {failure}")
+            except STOPS_ONE_RUN as failure:
+                failures[path] = failure
+                screen.say(f"failed: {failure}")
             if reports.interrupted:
                 break
     if not args.json:
         print_grid(paths)
         print(f"experiment folder: {folder}")
-    return failures[0].exit_code if failures else reports.exit_code
+    for path, failure in failures.items():
+        complain(f"{path.name} failed: {failure}")
+    return next(iter(failures.values())).exit_code if failures else reports.exit_code
 
 
 class _Whole:

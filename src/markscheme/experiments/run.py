@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from markscheme.config import RunConfig
-from markscheme.errors import JournalError, UsageError, option
+from markscheme.errors import JournalError, ModelError, UsageError, option
 from markscheme.experiments.plan import Cell, asked
 from markscheme.models.backends import check_backend, check_options
 from markscheme.models.prices import price_of
@@ -22,6 +22,8 @@ from markscheme.running.rounds import first_round
 from markscheme.runs import Run
 
 CHARACTERS_PER_TOKEN = 4  # roughly, for English and LaTeX; used for forecasts only
+# What stops only its own run: a server that is away, or a model that refuses the benchmark or an option.
+STOPS_ONE_RUN = (ModelError, UsageError)
 
 
 class Forecast(NamedTuple):
