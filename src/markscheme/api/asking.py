@@ -107,7 +107,7 @@ def experiment(
     a model that refuses a benchmark, stops only its own runs, which are in `.failures`.
     """
     cells, place = _cells(file, model, benchmark, out, options)
-    runs, failures = Experiment(), {}
+    runs, failures = Experiment(), dict[str, MarkschemeError]()
     with display(place.name, quiet=not progress) as shown:
 
         def begin(number: int, cell: Cell) -> Any:

@@ -67,8 +67,8 @@ def run_experiment(args: argparse.Namespace, cells: Sequence[Cell], title: str) 
     if not args.json:
         print_grid(paths)
         print(f"experiment folder: {folder}")
-    for path, failure in failures.items():
-        complain(f"{path.name} failed: {failure}")
+    for path, reason in failures.items():
+        complain(f"{path.name} failed: {reason}")
     return next(iter(failures.values())).exit_code if failures else reports.exit_code
 
 
