@@ -15,7 +15,7 @@ from markscheme.api.notebook import html_table
 from markscheme.api.run import Answer, Run
 from markscheme.errors import UsageError
 from markscheme.reporting.estimates import Estimate
-from markscheme.reporting.figures import counted
+from markscheme.reporting.terminal import counted
 from markscheme.runs.adjudications import Label, Opinion, content_of, draw_order, labels_journal, read_labels
 from markscheme.types import Verdict
 

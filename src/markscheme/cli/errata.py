@@ -6,7 +6,7 @@ import argparse
 from typing import Any
 
 from markscheme.cli.page import Part, show
-from markscheme.reporting.figures import counted
+from markscheme.reporting.terminal import counted
 
 
 def run(args: argparse.Namespace) -> int:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from markscheme.cli import complain
 from markscheme.cli.page import Part, pick, share, show
 from markscheme.errors import DataError, MarkingError, MarkschemeError, UsageError
-from markscheme.reporting.figures import counted
+from markscheme.reporting.terminal import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

@@ -9,8 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from markscheme.cli.page import Part, show
-from markscheme.reporting.figures import counted
-from markscheme.reporting.terminal import gold_line
+from markscheme.reporting.terminal import counted, gold_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

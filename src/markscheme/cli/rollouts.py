@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from markscheme.cli.page import Part, one_line, pick, show
 from markscheme.errors import UsageError
-from markscheme.reporting.figures import counted
+from markscheme.reporting.terminal import counted
 
 if TYPE_CHECKING:
     from markscheme.rewards.gaming import Share, Step, Watched

@@ -6,6 +6,7 @@ from markscheme.reporting.estimates import Estimate
 from markscheme.reporting.settings import Configured, heading, settings_of, shown
 from markscheme.reporting.summary import Corrected, Summary, Until
 from markscheme.reporting.talks import doubt_line, tool_line
+from markscheme.reporting.terminal import counted
 from markscheme.statistics import Population, VarianceTable
 from markscheme.statistics.planning import MORE
 
@@ -24,11 +25,6 @@ KIND, MISSED = 0.2, 0.125
 def about(population: Population) -> str:
     """Return what an interval is about."""
     return POPULATIONS[population]
-
-
-def counted(number: int, noun: str) -> str:
-    """Return `1 problem`, `2 problems`."""
-    return f"{number:,} {noun}{'s' * (number != 1)}"
 
 
 def percent(estimate: Estimate) -> str:

@@ -10,21 +10,12 @@ from markscheme.reporting.comparing import Compared, labels, margin_line, ranks
 from markscheme.reporting.drawing import looked_line
 from markscheme.reporting.estimates import Estimate
 from markscheme.reporting.family import MacroCompared
-from markscheme.reporting.figures import (
-    about,
-    bar,
-    conditions,
-    counted,
-    figures_of,
-    size,
-    value_and_interval,
-    variance_rows,
-)
+from markscheme.reporting.figures import about, bar, conditions, figures_of, size, value_and_interval, variance_rows
 from markscheme.reporting.pivot import Mark, pivot_sheet
 from markscheme.reporting.sheets import Sheet, print_sheet
 from markscheme.reporting.summary import Summary
 from markscheme.reporting.table import Table, below, group_rows, interval_of, intervals, named, named_notes, shown_rows
-from markscheme.reporting.terminal import console, literal, print_notes, print_sentence, print_table
+from markscheme.reporting.terminal import console, counted, literal, print_notes, print_sentence, print_table
 from markscheme.statistics import Comparison, Interval, Ranking
 
 MOST_MOVED = 10  # problems listed under `moved most`

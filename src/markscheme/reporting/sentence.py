@@ -9,11 +9,12 @@ from importlib.metadata import version
 from markscheme.reporting.comparing import Compared, labels, open_ranks
 from markscheme.reporting.estimates import Estimate, as_estimate
 from markscheme.reporting.family import MacroCompared
-from markscheme.reporting.figures import about, asked_with, counted, figures_of
+from markscheme.reporting.figures import about, asked_with, figures_of
 from markscheme.reporting.settings import run_names
 from markscheme.reporting.sheets import escape_latex
 from markscheme.reporting.summary import Summary
 from markscheme.reporting.table import Table
+from markscheme.reporting.terminal import counted
 from markscheme.statistics import Comparison, Interval, Ranking
 
 CUT_OFF = 0.05  # the share of truncated responses above which the sentence mentions the token limit

@@ -17,6 +17,11 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 
+def counted(number: int, noun: str) -> str:
+    """Return `1 problem`, `2 problems`."""
+    return f"{number:,} {noun}{'s' * (number != 1)}"
+
+
 def print_json(value: Any) -> None:
     """Print one JSON document on standard output."""
     sys.stdout.write(msgspec.json.format(msgspec.json.encode(value), indent=2).decode() + "\n")
