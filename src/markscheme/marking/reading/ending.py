@@ -15,6 +15,7 @@ from markscheme.marking.reading.clauses import ASSERTED, Clause, clauses
 from markscheme.marking.reading.grammar import ANNOUNCED, CHOSEN, CONCLUDED, STATED, Candidate, candidates
 from markscheme.marking.reading.lexer import Lexed, Token, lex, near_end
 from markscheme.marking.reading.open_formulas import WINDOW, in_box, in_brackets, in_formula
+from markscheme.marking.reading.plainly import labelled
 from markscheme.marking.reading.sections import ResponseSections
 from markscheme.marking.reading.values import LETTERS, VALUE, WORD_CLASSES, Kind
 
@@ -69,9 +70,12 @@ def breaks_off(text: str, start: int, end: int, *, ended: bool = False) -> bool:
     tail = text[max(start, end - WINDOW) : end].rstrip()
     if not tail:
         return 0 < start < end and not ended  # closed thinking, and a new line for an answer
+    stop = max(start, end - WINDOW) + len(tail)
+    line = text.rfind("\n", max(start, stop - _LINE), stop) + 1
+    if line > start and labelled(text, line, stop) is not None:
+        return False
     if _is_open(text, start, end, tail):
         return True
-    stop = max(start, end - WINDOW) + len(tail)
     if _states_in_last_line(text, start, stop):
         return False
     lexed = lex(text, near_end(text, start, stop), stop)

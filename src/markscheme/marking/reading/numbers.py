@@ -134,6 +134,8 @@ def unscaled(text: str) -> Number | None:
 def _value(digits: str, under: str | None = None, power: str | None = None) -> Number | None:
     """Return the exact value of `1,234.50`, optionally with a denominator or a power of ten."""
     whole, _, decimals = digits.replace(",", "").replace(" ", "").partition(".")
+    if not decimals and under is power is None:
+        return int(whole or "0")  # fractions take twenty times as long
     decimals = decimals.rstrip("0")
     value = Fraction(int(whole + decimals or "0"), 10 ** len(decimals)) * Fraction(10) ** int(power or 0)
     return _simple(value / int(under or 1)) if under is None or int(under) else None

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from functools import cache, lru_cache
-from itertools import pairwise
+from functools import lru_cache
 from typing import Final, NamedTuple
 
 from markscheme.marking.reading import kinds
@@ -19,6 +18,7 @@ from markscheme.marking.reading.grammar import CHOSEN, CONCLUDED, SAID, STATED, 
 from markscheme.marking.reading.lexer import lex, near_end
 from markscheme.marking.reading.meaning import counts_another, opens_bounded, says_two
 from markscheme.marking.reading.numbers import ascii_digits
+from markscheme.marking.reading.plainly import MOODY, is_plain, labelled
 from markscheme.marking.reading.quantities import inside
 from markscheme.marking.reading.retractions import takes_back
 from markscheme.marking.reading.sections import ResponseSections
@@ -42,13 +42,11 @@ _LABELLED: Final = re.compile(r"[:：#]")
 _LETTER_SET: Final = re.compile(r"[A-J]{1,6}")
 _LABEL: Final = re.compile(r"\(?[A-J]\)?")
 _LETTERED: Final = re.compile(r"[^\W\d_]")
-_ASCII_WORD: Final = re.compile(r"[a-z']+")
 _WORD: Final = re.compile(WORD_PATTERN)
 _CODE: Final = re.compile(r"__\w+__")
 _COMMANDS: Final = re.compile(r"\\(?:begin|end)\s?\{[a-z]+\}|\\text\s?\{\s?[^{}\s]*\s?\}|\\[a-zA-Z]+")
 _MARKED: Final = re.compile(r"__|[.!?]\s|[:#？。]|\d\s\d|[(\[][A-J][)\]]")
-_MOODY: Final = kinds.NOT | kinds.BAD | kinds.HEDGE | kinds.BOUND | kinds.OPERATE | kinds.RETRACT
-_NOT_ALL: Final = _MOODY | kinds.ASK | kinds.REMARK | kinds.STEP | kinds.IS
+_NOT_ALL: Final = MOODY | kinds.ASK | kinds.REMARK | kinds.STEP | kinds.IS
 
 
 class Reading(NamedTuple):
@@ -263,23 +261,6 @@ def _of_typeset(typeset: ExtractedAnswer, kind: Kind, *, quoted: bool) -> Readin
     return Reading(content, start, end, form, ASSERTED, alternative, typeset.parts)
 
 
-def _is_plain(lead: str) -> bool:
-    """True if no word before an answer could change its meaning."""
-    words = _ASCII_WORD.findall(lead.lower())
-    moody, pairs = _moody_words()
-    return lead.isascii() and moody.isdisjoint(words) and pairs.isdisjoint(pairwise(words))
-
-
-@cache
-def _moody_words() -> tuple[frozenset[str], frozenset[tuple[str, str]]]:
-    """Return the English words that express any mood but assertion, and the first two words of such phrases."""
-    bits = _MOODY | kinds.IF
-    single = {word for word, classes in english().words.items() if classes & bits}
-    return frozenset(single), frozenset(
-        (words[0], words[1]) for words, classes in english().phrases.items() if classes & bits
-    )
-
-
 def _mood_around(text: str, start: int, end: int, typeset: ExtractedAnswer, outer: int) -> str:
     """Return the mood of the sentence around a typeset answer, and whether later text retracts it."""
     opens = typeset.start
@@ -287,7 +268,7 @@ def _mood_around(text: str, start: int, end: int, typeset: ExtractedAnswer, oute
         near = max(start, opens - _TAIL)
         start = max(near, text.rfind("\n", near, opens) + 1, *(text.rfind(mark, near, opens - 1) for mark in "{,"))
     brief = end - outer < _SHORTEST and "?" not in text[outer:end]
-    if brief and _is_plain(text[max(start, opens - 100, text.rfind("\n", start, opens)) : opens]):
+    if brief and is_plain(text[max(start, opens - 100, text.rfind("\n", start, opens)) : opens]):
         return ASSERTED  # nearly every box
     line = max(start, text.rfind("\n", max(start, opens - _AROUND), opens) + 1, opens - _AROUND)
     lexed = lex(text, line, min(end, outer + _AROUND))
@@ -309,6 +290,9 @@ def _mood_around(text: str, start: int, end: int, typeset: ExtractedAnswer, oute
 def _in_prose(text: str, start: int, end: int, wanted: _Wanted) -> Reading | None:
     """Return the answer given in sentences; the end of the text is searched first."""
     line = text.rfind("\n", max(start, end - _LAST_LINE), end) + 1
+    if line > start and not wanted.texts and (said := labelled(text, line, end)) is not None:
+        if wanted.kind is (VALUE if said[0].isdigit() else LETTERS):
+            return Reading(*said, "the answer is", rank=STATED)
     if line > start and _LABELLED.search(text, line, end):
         reading = _in_tail(text, line, end, wanted)
         if reading is not None and reading.rank >= STATED:
