@@ -290,9 +290,9 @@ def _mood_around(text: str, start: int, end: int, typeset: ExtractedAnswer, oute
 def _in_prose(text: str, start: int, end: int, wanted: _Wanted) -> Reading | None:
     """Return the answer given in sentences; the end of the text is searched first."""
     line = text.rfind("\n", max(start, end - _LAST_LINE), end) + 1
-    if line > start and not wanted.texts and (said := labelled(text, line, end)) is not None:
-        if wanted.kind is (VALUE if said[0].isdigit() else LETTERS):
-            return Reading(*said, "the answer is", rank=STATED)
+    said = labelled(text, line, end) if line > start and not wanted.texts else None
+    if said is not None and wanted.kind is (VALUE if said[0].isdigit() else LETTERS):
+        return Reading(*said, "the answer is", rank=STATED)
     if line > start and _LABELLED.search(text, line, end):
         reading = _in_tail(text, line, end, wanted)
         if reading is not None and reading.rank >= STATED:
