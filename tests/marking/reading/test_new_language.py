@@ -44,7 +44,7 @@ DECIMAL: ,
 @pytest.fixture(autouse=True)
 def velmi(monkeypatch):
     """The lexicon with one more language, and none of it remembered afterwards."""
-    known = {**words.languages(), "velmi": words.read_language(BLOCK)}
+    known = {**words.languages(), "velmi": words.Language(BLOCK)}
     caches = (words.vocabulary, words._speakers, words.unspaced_words, lexer._lex)
     for each in caches:
         each.cache_clear()

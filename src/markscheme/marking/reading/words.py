@@ -7,10 +7,11 @@ because models mix the two.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from fractions import Fraction
-from functools import cache, lru_cache
-from importlib.resources import files
+from functools import cache, cached_property, lru_cache
+from pathlib import Path
 from typing import Final, NamedTuple
 
 from markscheme.marking.reading import kinds
@@ -27,7 +28,7 @@ _SIGNS: Final = (
 WORD_PATTERN: Final = rf"[{_LATIN}]+(?:['’][{_LATIN}]+)*|(?:[^\W\d_{_LATIN}]|[{_SIGNS}])+"
 _WORD: Final = re.compile(WORD_PATTERN)
 _PARTS: Final = re.compile(rf"{WORD_PATTERN}|-")
-_LEXICON: Final = files("markscheme.marking.reading.lexicon")
+_LEXICON: Final = Path(__file__).with_name("lexicon")
 _REMEMBERED: Final = 50_000
 _ANNOUNCES: Final = kinds.ANSWER | kinds.CHOOSE | kinds.GOOD | kinds.OPTION | kinds.RETRACT
 
@@ -73,6 +74,30 @@ class Vocabulary:
             self.longest[phrase[0]] = max(self.longest.get(phrase[0], 0), len(phrase))
 
 
+class Language:
+    """One file of the lexicon. Its vocabulary is made when a text in the language is read, which most runs never do."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+        classes = [(name, entries) for name, entries in _lines(text) if name in CLASSES]
+        # Every word that is an entry or begins one, and the words for yes and no.
+        self.first_words = {word for _, entries in classes for word in map(_first_word, entries)}
+        self.replies = {entry for name, entries in classes if name in ("YES", "NO") for entry in entries}
+
+    @cached_property
+    def vocabulary(self) -> Vocabulary:
+        return read_language(self._text)
+
+
+def _first_word(entry: str) -> str:
+    first, space, _ = entry.partition(" ")
+    if first.isalpha():  # most entries
+        return first
+    entry = entry.partition("=")[0]  # a number word with its value
+    words = () if _UNSPACED.search(entry) or (entry.endswith("*") and not space) else _WORD.findall(entry)
+    return words[0] if len(words) > 1 else entry
+
+
 @cache
 def english() -> Vocabulary:
     """Return the English words, without loading other languages."""
@@ -80,21 +105,23 @@ def english() -> Vocabulary:
 
 
 @cache
-def languages() -> dict[str, Vocabulary]:
+def languages() -> dict[str, Language]:
     """Return every language of the lexicon by name."""
-    names = sorted(path.name.removesuffix(".txt") for path in _LEXICON.iterdir() if path.name.endswith(".txt"))
-    others = {name: read_language((_LEXICON / f"{name}.txt").read_text("utf-8")) for name in names if name != "english"}
-    return {name: others.get(name) or english() for name in names}
+    return {path.stem: Language(path.read_text("utf-8")) for path in sorted(_LEXICON.glob("*.txt"))}
+
+
+def _lines(text: str) -> Iterator[tuple[str, list[str]]]:
+    """Yield the class and the entries of each line `CLASS: entry | entry`."""
+    for line in text.splitlines():
+        name, _, rest = line.partition(":")
+        if not line.startswith("#") and (rest := rest.strip()):
+            yield name, rest.split(" | ")
 
 
 def read_language(text: str) -> Vocabulary:
-    """Parse the vocabulary in a data file: `CLASS: entry | entry`, one class per line."""
+    """Parse the vocabulary in a data file."""
     found = Vocabulary()
-    for line in text.splitlines():
-        name, colon, rest = line.partition(":")
-        if line.startswith("#") or not colon:
-            continue
-        entries = [each.strip() for each in rest.split(" | ") if each.strip()]
+    for name, entries in _lines(text):
         if name == "DECIMAL":
             found.decimal = entries[0]
         elif name == "WORDS":
@@ -116,15 +143,15 @@ def read_language(text: str) -> Vocabulary:
 
 
 def _own(language: str) -> Vocabulary:
-    return english() if language == "english" else languages()[language]
+    return english() if language == "english" else languages()[language].vocabulary
 
 
 @cache
 def vocabulary(language: str) -> Vocabulary:
     """Return the vocabulary of a language on top of the English one."""
-    if language == "english":  # without the others, which load slowly
+    if language == "english":
         return english()
-    base, own = english(), languages()[language]
+    base, own = english(), _own(language)
     firsts = base.longest.keys() | own.longest.keys()
     return Vocabulary(
         base.words | own.words,
@@ -156,7 +183,7 @@ class _Speakers(NamedTuple):
 @lru_cache(_REMEMBERED)  # a table of all words takes longer to build than a small run takes to mark
 def _speakers(word: str) -> _Speakers | None:
     """Return the evidence that a word gives for each language; short and shared words count less."""
-    known = [name for name, each in languages().items() if word in each.words or word in each.longest]
+    known = [name for name, each in languages().items() if word in each.first_words]
     if not known:
         return None
     weights = {name: _weight(word, name) / len(known) for name in known}
@@ -165,8 +192,9 @@ def _speakers(word: str) -> _Speakers | None:
 
 
 def _weight(word: str, language: str) -> float:
-    answers = _own(language).words.get(word, 0) & (kinds.YES | kinds.NO)
-    return 1.0 if answers or not word.isascii() else min(1.0, len(word) / 6)
+    if word in languages()[language].replies or not word.isascii():
+        return 1.0
+    return min(1.0, len(word) / 6)
 
 
 _SCRIPTS: Final = (
