@@ -35,7 +35,7 @@ from markscheme.types import Mark, Problem, Response, Verdict
 SECONDS = 5.0  # of processor time for a batch, and so for a single response
 PROOF = 3.0  # extra seconds per response for a protocol that may wait for a proof by sympy
 SIDE_BY_SIDE = 2
-BEHIND = 1.0  # seconds that a full batch has to wait before a second process starts, which costs 0.2 s of CPU time
+PATIENCE = 1.0  # seconds that a full batch has to wait before a second process starts, which costs 0.2 s of CPU time
 LINGER = 0.05  # seconds to collect a batch: handing one over takes 0.2 ms
 MANY, FEW = 256, 8  # responses in a batch, and in a batch for a protocol that may wait
 JUDGE = f"{__name__}:judge_encoded"
@@ -56,7 +56,7 @@ class Marker:
         self._characters = 0
         self._under_way: set[asyncio.Task[None]] = set()
         self._timer: asyncio.TimerHandle | None = None
-        self._behind_since = math.inf  # when a full batch began to wait, on the clock of the event loop
+        self._full_since = math.inf  # when a full batch began to wait, on the clock of the event loop
         self._threads = ThreadPoolExecutor(SIDE_BY_SIDE, thread_name_prefix="marking")
         self.stopped = False
         self._failure: BaseException | None = None
@@ -114,11 +114,11 @@ class Marker:
             self._timer.cancel()
             self._timer = None
         while self._waiting and len(self._under_way) < SIDE_BY_SIDE:
-            behind = len(self._waiting) >= self._size
-            self._behind_since = min(self._behind_since, loop.time()) if behind else math.inf
-            if self._under_way and loop.time() < self._behind_since + BEHIND:
-                if behind:
-                    self._timer = loop.call_at(self._behind_since + BEHIND, self._begin)
+            full = len(self._waiting) >= self._size
+            self._full_since = min(self._full_since, loop.time()) if full else math.inf
+            if self._under_way and loop.time() < self._full_since + PATIENCE:
+                if full:
+                    self._timer = loop.call_at(self._full_since + PATIENCE, self._begin)
                 return
             batch = [self._waiting.popleft() for _ in range(min(self._size, len(self._waiting)))]
             task = loop.create_task(self._judge(batch))
