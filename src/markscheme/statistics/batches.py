@@ -8,10 +8,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-import numpy.typing as npt
 
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
+from markscheme.statistics.arrays import Floats, Ints
+
 Batches = Sequence[tuple[Ints, Ints]]  # for each problem, the samples and correct samples of each request
 
 

@@ -11,11 +11,9 @@ import math
 from collections.abc import Sequence
 
 import numpy as np
-import numpy.typing as npt
 
 from markscheme.statistics import quantiles, weighted_mean
-
-Floats = npt.NDArray[np.float64]
+from markscheme.statistics.arrays import Floats
 
 # The number of clusters above which a benchmark's own are used by default.
 ENOUGH = 6

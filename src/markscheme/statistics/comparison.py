@@ -12,7 +12,6 @@ from typing import Any, NamedTuple
 
 import msgspec
 import numpy as np
-import numpy.typing as npt
 
 from markscheme.errors import UsageError
 from markscheme.statistics import quantiles
@@ -30,8 +29,6 @@ from markscheme.statistics.difference import (
 from markscheme.statistics.estimators import hypergeometric
 from markscheme.statistics.intervals import Interval, Population, check_level
 from markscheme.statistics.metrics import interval, metric, per_problem
-
-Floats = npt.NDArray[np.float64]
 
 POWER = 0.8
 NEAR_END = 0.1  # scores this close to 0 or 1 also get an odds ratio

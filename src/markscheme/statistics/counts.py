@@ -8,18 +8,16 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any
 
 import msgspec
 import numpy as np
-import numpy.typing as npt
 
 from markscheme.errors import UsageError
+from markscheme.statistics.arrays import ArrayLike, Bools, Floats, Ints
 from markscheme.types import Verdict
 
 VERDICTS = tuple(Verdict)
 _COLUMN = {verdict: column for column, verdict in enumerate(VERDICTS)}
-Ints = npt.NDArray[np.int64]
 _SCORED = [column for verdict, column in _COLUMN.items() if verdict is not Verdict.ERROR]
 
 
@@ -35,9 +33,9 @@ class Round(msgspec.Struct, frozen=True):
 class Picks:
     """The single samples of a problem, for metrics that pick one of k."""
 
-    correct: npt.NDArray[np.bool_]
-    answers: npt.NDArray[np.int64]  # class of each sample's answer: equal answers share a number, -1 for no answer
-    scores: Mapping[str, npt.NDArray[np.float64]]  # by the name of a score column
+    correct: Bools
+    answers: Ints  # class of each sample's answer: equal answers share a number, -1 for no answer
+    scores: Mapping[str, Floats]  # by the name of a score column
 
 
 @dataclass(frozen=True)
@@ -45,7 +43,7 @@ class Counts:
     """The number of samples by problem and verdict: `table[problem, verdict]`, rows as in `keys`."""
 
     keys: tuple[str, ...]
-    table: npt.NDArray[np.int64]
+    table: Ints
     # Set if problems were sampled more often because of earlier answers, when n and c alone would mislead.
     rounds: tuple[Round, ...] = ()
     asked: tuple[int, ...] = ()  # samples requested of each problem, if known; those that did not come back are missing
@@ -60,20 +58,20 @@ class Counts:
     whole: int = 0  # size of the benchmark that these were drawn from at random; a selection loses it
 
     @property
-    def missing(self) -> npt.NDArray[np.int64]:
+    def missing(self) -> Ints:
         """Requested samples that did not come back, per problem."""
         asked = np.array(self.asked, dtype=np.int64) if self.asked else self.table.sum(axis=1)
-        missing: npt.NDArray[np.int64] = np.maximum(asked - self.n, 0)
+        missing: Ints = np.maximum(asked - self.n, 0)
         return missing
 
     @property
-    def n(self) -> npt.NDArray[np.int64]:
+    def n(self) -> Ints:
         """Samples that came back, per problem."""
-        scored: npt.NDArray[np.int64] = self.table[:, _SCORED].sum(axis=1)
+        scored: Ints = self.table[:, _SCORED].sum(axis=1)
         return scored
 
     @property
-    def c(self) -> npt.NDArray[np.int64]:
+    def c(self) -> Ints:
         """Correct samples, per problem."""
         return self.table[:, _COLUMN[Verdict.CORRECT]]
 
@@ -129,9 +127,9 @@ class Counts:
         )
         return replace(self, table=made.table, rounds=rounds, asked=(), requests=requests)
 
-    def lacking(self, least: int) -> npt.NDArray[np.int64]:
+    def lacking(self, least: int) -> Ints:
         """Return the samples per problem that are missing, or lacking for a metric that needs `least`."""
-        lacking: npt.NDArray[np.int64] = np.maximum(self.missing, least - self.n)
+        lacking: Ints = np.maximum(self.missing, least - self.n)
         return lacking
 
     def of(self, verdict: Verdict) -> Counts:
@@ -170,7 +168,7 @@ def tally(pairs: Iterable[tuple[str, Verdict]], keys: Iterable[str] = ()) -> Cou
     return Counts(tuple(rows), table)
 
 
-def from_correct(n: npt.ArrayLike, c: npt.ArrayLike, keys: Iterable[str] | None = None) -> Counts:
+def from_correct(n: ArrayLike, c: ArrayLike, keys: Iterable[str] | None = None) -> Counts:
     """Return counts from n samples and c correct samples per problem."""
     samples, correct = np.atleast_1d(np.asarray(n, dtype=np.int64)), np.atleast_1d(np.asarray(c, dtype=np.int64))
     if samples.shape != correct.shape or samples.ndim != 1:
@@ -183,7 +181,7 @@ def from_correct(n: npt.ArrayLike, c: npt.ArrayLike, keys: Iterable[str] | None 
     return Counts(names, _table(samples, correct))
 
 
-def _table(n: Ints, c: npt.NDArray[Any]) -> Ints:
+def _table(n: Ints, c: Ints | Bools) -> Ints:
     table = np.zeros((n.size, len(VERDICTS)), dtype=np.int64)
     table[:, _COLUMN[Verdict.CORRECT]] = c
     table[:, _COLUMN[Verdict.WRONG]] = n - c

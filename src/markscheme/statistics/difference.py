@@ -11,14 +11,12 @@ from statistics import NormalDist
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from markscheme.statistics import quantiles, weighted_mean
+from markscheme.statistics.arrays import Floats
 from markscheme.statistics.clusters import standard_error, sums
 from markscheme.statistics.fixed_set import Sampled, Spread
 from markscheme.statistics.intervals import weighted_sum
-
-Floats = npt.NDArray[np.float64]
 
 # If few problems moved, others might move as far: a quarter of a problem is imagined at either end of the largest move.
 # Its weight falls with the square of the effective number of moves beyond seven.

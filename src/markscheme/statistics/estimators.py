@@ -10,20 +10,18 @@ import math
 from typing import overload
 
 import numpy as np
-import numpy.typing as npt
 
 from markscheme.errors import UsageError
+from markscheme.statistics.arrays import ArrayLike, Floats, Ints
 
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
 Scalar = int | np.integer
 
 
 @overload
 def accuracy(n: Scalar, c: Scalar) -> float: ...
 @overload
-def accuracy(n: npt.ArrayLike, c: npt.ArrayLike) -> Floats: ...
-def accuracy(n: npt.ArrayLike, c: npt.ArrayLike) -> float | Floats:
+def accuracy(n: ArrayLike, c: ArrayLike) -> Floats: ...
+def accuracy(n: ArrayLike, c: ArrayLike) -> float | Floats:
     """Return the share of correct samples of each problem; nan without a sample."""
     samples, correct = _counts(n, c)
     with np.errstate(invalid="ignore"):
@@ -33,8 +31,8 @@ def accuracy(n: npt.ArrayLike, c: npt.ArrayLike) -> float | Floats:
 @overload
 def pass_at_k(n: Scalar, c: Scalar, k: int) -> float: ...
 @overload
-def pass_at_k(n: npt.ArrayLike, c: npt.ArrayLike, k: int) -> Floats: ...
-def pass_at_k(n: npt.ArrayLike, c: npt.ArrayLike, k: int) -> float | Floats:
+def pass_at_k(n: ArrayLike, c: ArrayLike, k: int) -> Floats: ...
+def pass_at_k(n: ArrayLike, c: ArrayLike, k: int) -> float | Floats:
     """Return the probability that at least one of k samples is correct, 1 - C(n-c, k) / C(n, k).
 
     >>> pass_at_k(10, 3, 1), round(pass_at_k(10, 3, 5), 4), pass_at_k(4, 4, 8)
@@ -51,8 +49,8 @@ def pass_at_k(n: npt.ArrayLike, c: npt.ArrayLike, k: int) -> float | Floats:
 @overload
 def pass_hat_k(n: Scalar, c: Scalar, k: int) -> float: ...
 @overload
-def pass_hat_k(n: npt.ArrayLike, c: npt.ArrayLike, k: int) -> Floats: ...
-def pass_hat_k(n: npt.ArrayLike, c: npt.ArrayLike, k: int) -> float | Floats:
+def pass_hat_k(n: ArrayLike, c: ArrayLike, k: int) -> Floats: ...
+def pass_hat_k(n: ArrayLike, c: ArrayLike, k: int) -> float | Floats:
     """Return pass^k, the probability that all k samples are correct, C(c, k) / C(n, k)."""
     samples, correct = _counts(n, c)
     k = _draws(k)
@@ -65,8 +63,8 @@ def pass_hat_k(n: npt.ArrayLike, c: npt.ArrayLike, k: int) -> float | Floats:
 @overload
 def g_pass_at_k(n: Scalar, c: Scalar, k: int, tau: float) -> float: ...
 @overload
-def g_pass_at_k(n: npt.ArrayLike, c: npt.ArrayLike, k: int, tau: float) -> Floats: ...
-def g_pass_at_k(n: npt.ArrayLike, c: npt.ArrayLike, k: int, tau: float) -> float | Floats:
+def g_pass_at_k(n: ArrayLike, c: ArrayLike, k: int, tau: float) -> Floats: ...
+def g_pass_at_k(n: ArrayLike, c: ArrayLike, k: int, tau: float) -> float | Floats:
     """Return G-Pass@k_tau, the probability that at least a share tau of k samples is correct (tau 0: at least one)."""
     samples, correct = _counts(n, c)
     k = _draws(k)
@@ -115,7 +113,7 @@ def hypergeometric(n: int, c: int, k: int) -> tuple[int, Floats]:
     return first, mass / mass.sum()
 
 
-def _counts(n: npt.ArrayLike, c: npt.ArrayLike) -> tuple[Ints, Ints]:
+def _counts(n: ArrayLike, c: ArrayLike) -> tuple[Ints, Ints]:
     samples, correct = _whole("n", n), _whole("c", c)
     try:
         samples, correct = np.broadcast_arrays(samples, correct)
@@ -130,7 +128,7 @@ def _counts(n: npt.ArrayLike, c: npt.ArrayLike) -> tuple[Ints, Ints]:
     return samples, correct
 
 
-def _whole(name: str, values: npt.ArrayLike) -> Ints:
+def _whole(name: str, values: ArrayLike) -> Ints:
     array = np.asarray(values)
     whole = array.dtype.kind == "f" and np.all(np.isfinite(array)) and np.all(array == np.rint(array))
     if array.dtype.kind in "iub" or whole or array.size == 0:
@@ -144,5 +142,5 @@ def _draws(k: int) -> int:
     return int(k)
 
 
-def _shaped(values: npt.NDArray[np.float64]) -> float | Floats:
+def _shaped(values: Floats) -> float | Floats:
     return float(values) if values.ndim == 0 else values

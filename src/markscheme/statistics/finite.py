@@ -10,12 +10,10 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
-import numpy.typing as npt
 
 from markscheme.errors import UsageError
+from markscheme.statistics.arrays import Floats
 from markscheme.statistics.estimators import hypergeometric
-
-Floats = npt.NDArray[np.float64]
 
 
 def whole_bounds(values: Floats, low: float, high: float, whole: int, level: float) -> tuple[float, float]:

@@ -11,13 +11,10 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from markscheme.statistics import quantiles, solve_rates
+from markscheme.statistics.arrays import ArrayLike, Bools, Floats, Ints
 from markscheme.statistics.intervals import check_level
-
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
 
 _ROOM = 4.0  # a bound is within this many standard errors of the estimate or of its expectation by the mixtures
 _LEAST_VARIANCE = 0.25  # the smallest variance at a bound, as a share of that at the centre
@@ -67,7 +64,7 @@ class Spread(NamedTuple):
             inside, outside = truths[excluded[0]], truths[excluded[0] + 1]
         return float(outside)
 
-    def _holds(self, truths: Floats, side: int, z: float) -> npt.NDArray[np.bool_]:
+    def _holds(self, truths: Floats, side: int, z: float) -> Bools:
         """True for each truth at which the estimate is likely enough, by a normal or a skewed distribution."""
         away = truths - self.centre
         variance = np.maximum(self.variance + self.variance_slope * away, _LEAST_VARIANCE * self.variance)
@@ -75,13 +72,11 @@ class Spread(NamedTuple):
         skewness = np.clip((self.third + self.third_slope * away) / np.maximum(variance, 1e-300) ** 1.5, -1, 1)
         plain = np.abs(truths - self.estimate) <= z * error
         quantile = truths + (-side * z + skewness / 6 * (z * z - 1)) * error
-        holds: npt.NDArray[np.bool_] = plain | ((self.estimate - quantile) * side >= 0)
+        holds: Bools = plain | ((self.estimate - quantile) * side >= 0)
         return holds
 
 
-def spread(
-    estimate: solve_rates.Estimator, k: int, n: npt.ArrayLike, c: npt.ArrayLike, most: int | None = None
-) -> Spread:
+def spread(estimate: solve_rates.Estimator, k: int, n: ArrayLike, c: ArrayLike, most: int | None = None) -> Spread:
     """Return the distribution of a metric's mean over these problems, from n samples and c correct ones of each.
 
     Problems with far fewer samples than others get populations of their own, since they may be the hard ones. One with
@@ -213,7 +208,7 @@ class Sampled(NamedTuple):
         return quantiles.share_bounds(mean, size, level)
 
 
-def sampled(values: npt.ArrayLike, noise: npt.ArrayLike, n: npt.ArrayLike, modelled: float | None = None) -> Sampled:
+def sampled(values: ArrayLike, noise: ArrayLike, n: ArrayLike, modelled: float | None = None) -> Sampled:
     """Return the mean of one value per problem, from its sampling variance and number of samples; nan drops out.
 
     Problems that are always right or never show no variance. While few problems show any, a larger `modelled` variance

@@ -14,13 +14,12 @@ from typing import Literal
 
 import msgspec
 import numpy as np
-import numpy.typing as npt
 
 from markscheme.errors import UsageError
 from markscheme.statistics import weighted_mean
+from markscheme.statistics.arrays import ArrayLike, Floats
 from markscheme.statistics.clusters import cluster_bounds
 
-Floats = npt.NDArray[np.float64]
 # What a score is about: similar problems, of which these are a sample; these exact problems; or the benchmark of which
 # these are a random part.
 Population = Literal["problems drawn", "these problems", "the whole benchmark"]
@@ -61,10 +60,10 @@ class Interval(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def mean_interval(
-    values: npt.ArrayLike,
+    values: ArrayLike,
     level: float = 0.95,
-    noise: npt.ArrayLike | None = None,
-    times: npt.ArrayLike | None = None,
+    noise: ArrayLike | None = None,
+    times: ArrayLike | None = None,
     clusters: Sequence[str] = (),
 ) -> Interval:
     """Return the mean of one value in [0, 1] per problem with its interval; nan marks a problem without a value.

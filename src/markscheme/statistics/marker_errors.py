@@ -20,14 +20,13 @@ from typing import NamedTuple
 
 import msgspec
 import numpy as np
-import numpy.typing as npt
 
 from markscheme.errors import UsageError
 from markscheme.statistics import quantiles
+from markscheme.statistics.arrays import Bools, Floats, Ints
 from markscheme.statistics.estimators import pass_at_k
 from markscheme.statistics.intervals import Interval, check_level, weighted_sum
 
-Floats = npt.NDArray[np.float64]
 _WIDEST = 1.5  # the largest factor by which the true spread of problems may exceed that of the marks
 
 
@@ -44,13 +43,13 @@ class Shift(NamedTuple):
 class JudgedMarks:
     """The marks of a run, a row each, and the labels of a random sample of every stratum."""
 
-    problem: npt.NDArray[np.int64]
-    stratum: npt.NDArray[np.int64]
-    correct: npt.NDArray[np.bool_]  # what the marker said
-    judged: npt.NDArray[np.bool_]
-    overturned: npt.NDArray[np.bool_]  # judged, and people disagree with the marker
+    problem: Ints
+    stratum: Ints
+    correct: Bools  # what the marker said
+    judged: Bools
+    overturned: Bools  # judged, and people disagree with the marker
     # Shown to people who were unsure or gave no label.
-    unsure: npt.NDArray[np.bool_] | None = None
+    unsure: Bools | None = None
 
     def __post_init__(self) -> None:
         if not self.problem.size:
@@ -112,7 +111,7 @@ class JudgedMarks:
             for cell in np.unique(cells[weights > 0])
         )
 
-    def _cell(self, weights: Floats, cell: npt.NDArray[np.bool_], level: float) -> tuple[float, float, float]:
+    def _cell(self, weights: Floats, cell: Bools, level: float) -> tuple[float, float, float]:
         """Return one stratum's share of errors, low and high."""
         inside = cell & (weights > 0)
         judged = weights[inside & self.judged]

@@ -5,15 +5,14 @@ from __future__ import annotations
 from typing import Literal
 
 import numpy as np
-import numpy.typing as npt
 
 from markscheme.errors import UsageError
 from markscheme.statistics import batches, sequential
+from markscheme.statistics.arrays import Floats
 from markscheme.statistics.counts import Counts
 from markscheme.statistics.fixed_set import ALIKE, Sampled, Spread, completed, sampled, spread
 from markscheme.statistics.solve_rates import Estimator
 
-Floats = npt.NDArray[np.float64]
 _SHOWING = 5  # samples that are enough to show a problem's noise
 
 

@@ -9,9 +9,9 @@ from typing import get_args
 
 import msgspec
 import numpy as np
-import numpy.typing as npt
 
 from markscheme.errors import UsageError
+from markscheme.statistics.arrays import Bools, Floats
 from markscheme.statistics.counts import Counts
 from markscheme.statistics.estimators import g_pass_at_k, pass_at_k, pass_hat_k
 from markscheme.statistics.finite import stratified, whole_bounds
@@ -20,7 +20,6 @@ from markscheme.statistics.intervals import Interval, Population, mean_interval
 from markscheme.statistics.metric import CountMetric, Metric
 from markscheme.statistics.picking import BestOf, Majority
 
-Floats = npt.NDArray[np.float64]
 # At least one problem in ENOUGH must have a value. With fewer, pass@16 was 15 to 50 points too high if hard problems lose
 # more samples, and its interval covered 82 to 92 % in several simulations.
 ENOUGH = 2
@@ -124,7 +123,7 @@ def _defined(chosen: Metric, counts: Counts, values: Floats, level: float, popul
 
 
 def _with_doubt(
-    chosen: Metric, counts: Counts, expected: Floats, guessed: npt.NDArray[np.bool_], level: float
+    chosen: Metric, counts: Counts, expected: Floats, guessed: Bools, level: float
 ) -> Callable[[float, float], tuple[float, float]]:
     """Return a function that widens bounds by the uncertainty of imputed problems."""
     if not guessed.any():

@@ -16,14 +16,11 @@ from functools import lru_cache
 
 import msgspec
 import numpy as np
-import numpy.typing as npt
 
 from markscheme.errors import UsageError
+from markscheme.statistics.arrays import ArrayLike, Bools, Floats, Ints
 from markscheme.statistics.counts import Counts, Picks
 from markscheme.statistics.metric import Metric
-
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
 
 NO_ANSWER = -1
 _EXACT_WORK = 2_000_000  # most multiplications of the exact computation: some hundredths of a second
@@ -41,7 +38,7 @@ class Vote(msgspec.Struct, frozen=True):
     standard_error: float = 0.0  # of the Monte Carlo draws; 0 if the value is exact
 
 
-def maj_at_k(classes: npt.ArrayLike, correct: npt.ArrayLike, k: int) -> Vote:
+def maj_at_k(classes: ArrayLike, correct: ArrayLike, k: int) -> Vote:
     """Return maj@k of one problem: the probability that the majority of k samples is correct. No vote is not correct."""
     labels, right = _samples(classes, correct)
     if k < 1:
@@ -58,7 +55,7 @@ def maj_at_k(classes: npt.ArrayLike, correct: npt.ArrayLike, k: int) -> Vote:
     return Vote(_exact_vote(tuple(sizes[order].tolist()), tuple(worth[order].tolist()), labels.size, k))
 
 
-def _classes(labels: Ints, right: npt.NDArray[np.bool_]) -> tuple[Ints, Floats]:
+def _classes(labels: Ints, right: Bools) -> tuple[Ints, Floats]:
     """Return the size of every answer class and its share of correct samples, 0 or 1 if the marker is consistent."""
     answered = labels != NO_ANSWER
     _, inverse, sizes = np.unique(labels[answered], return_inverse=True, return_counts=True)
@@ -117,7 +114,7 @@ def _binomial(size: int, rate: float, highest: int) -> Floats:
     return np.exp(logs)
 
 
-def drawn_vote(labels: Ints, right: npt.NDArray[np.bool_], k: int, seed: int = 0) -> Vote:
+def drawn_vote(labels: Ints, right: Bools, k: int, seed: int = 0) -> Vote:
     """Estimate maj@k by random draws, if the exact computation would take too long."""
     rng = np.random.default_rng(seed)
     present, inverse, sizes = np.unique(labels, return_inverse=True, return_counts=True)
@@ -137,7 +134,7 @@ def drawn_vote(labels: Ints, right: npt.NDArray[np.bool_], k: int, seed: int = 0
     return Vote(float(each.mean()), float(each.std(ddof=1) / math.sqrt(each.size)))
 
 
-def best_of_k(scores: npt.ArrayLike, correct: npt.ArrayLike, k: int) -> float:
+def best_of_k(scores: ArrayLike, correct: ArrayLike, k: int) -> float:
     """Return the probability that the sample with the highest score among k is correct; nan with fewer than k.
 
     A missing score (nan) ranks last.
@@ -163,7 +160,7 @@ def best_weights(scores: Floats, k: int) -> Floats:
     return weights
 
 
-def _samples(classes: npt.ArrayLike, correct: npt.ArrayLike) -> tuple[Ints, npt.NDArray[np.bool_]]:
+def _samples(classes: ArrayLike, correct: ArrayLike) -> tuple[Ints, Bools]:
     labels, right = np.asarray(classes), np.asarray(correct, dtype=bool)
     if labels.shape != right.shape or labels.ndim != 1 or (labels.size and labels.dtype.kind not in "iu"):
         raise UsageError("answer classes and marks must be lists with one whole number and one mark per sample")

@@ -13,17 +13,15 @@ from typing import NamedTuple
 
 import msgspec
 import numpy as np
-import numpy.typing as npt
 
 from markscheme.errors import UsageError
 from markscheme.statistics import quantiles
+from markscheme.statistics.arrays import Floats
 from markscheme.statistics.counts import Counts
 from markscheme.statistics.intervals import Population, mean_interval
 from markscheme.statistics.metrics import interval, metric
 from markscheme.statistics.ranking import joint_level
 from markscheme.statistics.variances import AnswerVariance, BetweenProblems, Noise, assumed_between, of_metric
-
-Floats = npt.NDArray[np.float64]
 
 MORE = 4  # further samples per problem in the table of variances
 ROWS = (1, 2, 4, 8, 16, 32, 64, 128)

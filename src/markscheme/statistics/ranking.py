@@ -15,16 +15,14 @@ from typing import NamedTuple
 
 import msgspec
 import numpy as np
-import numpy.typing as npt
 
 from markscheme.errors import UsageError
+from markscheme.statistics.arrays import Floats
 from markscheme.statistics.comparison import as_interval, difference_of, shared
 from markscheme.statistics.counts import Counts
 from markscheme.statistics.difference import Difference, PairedDifference, macro_difference, p_value
 from markscheme.statistics.intervals import Interval, Population, check_level, macro
 from markscheme.statistics.metrics import interval, per_problem
-
-Floats = npt.NDArray[np.float64]
 
 _DRAWS = 20_000
 

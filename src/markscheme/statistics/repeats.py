@@ -11,17 +11,15 @@ from collections.abc import Sequence
 
 import msgspec
 import numpy as np
-import numpy.typing as npt
 
 from markscheme.errors import UsageError
 from markscheme.statistics import quantiles
+from markscheme.statistics.arrays import Floats
 from markscheme.statistics.comparison import shared
 from markscheme.statistics.counts import Counts
 from markscheme.statistics.difference import PairedDifference, paired
 from markscheme.statistics.intervals import Interval, Population, mean_interval
 from markscheme.statistics.metrics import metric, per_problem
-
-Floats = npt.NDArray[np.float64]
 
 
 class Repeated(msgspec.Struct, frozen=True, kw_only=True):

@@ -12,15 +12,12 @@ import math
 from collections.abc import Sequence
 
 import numpy as np
-import numpy.typing as npt
 
 from markscheme.errors import UsageError
+from markscheme.statistics.arrays import Floats, Ints
 from markscheme.statistics.counts import Round
 from markscheme.statistics.fixed_set import Sampled, sampled
 from markscheme.statistics.intervals import Interval
-
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
 
 FIRST_ROUND = 4
 # Each round multiplies the samples so far by this: few looks, and few samples beyond what was needed.

@@ -7,16 +7,14 @@ from statistics import NormalDist
 
 import msgspec
 import numpy as np
-import numpy.typing as npt
 
 from markscheme.errors import UsageError
+from markscheme.statistics.arrays import Floats
 from markscheme.statistics.comparison import Moved, as_interval, compare, difference_of, shared
 from markscheme.statistics.counts import Counts
 from markscheme.statistics.intervals import Interval, Population, check_level
 from markscheme.statistics.metrics import interval, per_problem
 from markscheme.statistics.ranking import draw_scores, joint_level
-
-Floats = npt.NDArray[np.float64]
 
 
 class Point(msgspec.Struct, frozen=True, kw_only=True):

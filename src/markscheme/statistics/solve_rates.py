@@ -12,12 +12,11 @@ from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
+from markscheme.statistics.arrays import ArrayLike, Floats, Ints
+
 # The unbiased value of a metric for each problem, from n samples, c correct ones, and k.
-Estimator = Callable[[npt.ArrayLike, npt.ArrayLike, int], Floats]
+Estimator = Callable[[ArrayLike, ArrayLike, int], Floats]
 
 _SHAPES = (0.1, 0.3, 1.0, 3.0, 10.0)  # Beta(a, b) populations, from two camps at the ends to nearly equal rates
 _POINTS = 20  # populations with a single rate, evenly spaced in the angle
@@ -47,7 +46,7 @@ class RateMixture(NamedTuple):
         return mixed
 
 
-def fit(n: npt.ArrayLike, c: npt.ArrayLike) -> RateMixture:
+def fit(n: ArrayLike, c: ArrayLike) -> RateMixture:
     """Fit the mixtures to counts; a problem without samples is assumed to be like the others."""
     pairs, times = np.unique(np.stack([np.asarray(n), np.asarray(c)]).astype(np.int64), axis=1, return_counts=True)
     return _fit(tuple(pairs[0].tolist()), tuple(pairs[1].tolist()), tuple(times.tolist()))

@@ -10,16 +10,15 @@ from collections.abc import Callable, Sequence
 
 import msgspec
 import numpy as np
-import numpy.typing as npt
 
 from markscheme.errors import UsageError
 from markscheme.statistics import quantiles, solve_rates
+from markscheme.statistics.arrays import Floats
 from markscheme.statistics.clusters import standard_error
 from markscheme.statistics.counts import Counts
 from markscheme.statistics.metric import CountMetric
 from markscheme.statistics.metrics import metric
 
-Floats = npt.NDArray[np.float64]
 Noise = Callable[[int], float]  # sampling variance of a problem's value, by the number of samples
 
 # Assumed correlation of two models' solve rates over problems, and its range from unrelated to closely related models.

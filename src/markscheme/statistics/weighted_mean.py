@@ -12,9 +12,8 @@ from collections.abc import Callable
 from statistics import NormalDist
 
 import numpy as np
-import numpy.typing as npt
 
-Floats = npt.NDArray[np.float64]
+from markscheme.statistics.arrays import Floats
 
 _DIGITS = 23.0  # errors of the integral are about exp(-23) = 1e-10
 
