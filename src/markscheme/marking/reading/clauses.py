@@ -26,6 +26,7 @@ _SAYING: Final = (
     VALUES | kinds.IS | kinds.NOT | kinds.GOOD | kinds.BAD | kinds.YES | kinds.NO | kinds.CHOOSE | kinds.REMARK | kinds.STEP
 )  # fmt: skip
 _SKIPPED: Final = kinds.EMPHASIS | kinds.OPEN | kinds.CLOSE
+_CONTENT: Final = ~(kinds.EMPHASIS | kinds.CLOSE)
 
 
 class Clause(NamedTuple):
@@ -57,7 +58,7 @@ def _cut(lexed: Lexed) -> list[Clause]:
             depth = max(0, depth + bool(form & kinds.OPEN) - bool(form & kinds.CLOSE))
         elif form & _ENDS:
             depth = 0
-            if at > first:
+            if lexed.has(_CONTENT, first, at - 1):
                 found.append(Clause(first, at - 1, opener, form & _ENDS, supposed))
             elif form & kinds.ASKS and found:
                 found[-1] = found[-1]._replace(ender=kinds.ASKS)
@@ -75,7 +76,7 @@ def _cut(lexed: Lexed) -> list[Clause]:
         elif form & kinds.COMMA and opener & (kinds.IF | kinds.BECAUSE):
             found.append(Clause(first, at - 1, opener, kinds.COMMA))
             first, opener, supposed = at + 1, 0, bool(opener & kinds.IF)
-    if first < len(tokens):
+    if lexed.has(_CONTENT, first, len(tokens) - 1):
         found.append(Clause(first, len(tokens) - 1, opener, kinds.LINE))
     for at, following in enumerate(found[1:]):
         if found[at].ender == kinds.WORD and following.opener & kinds.IF:
@@ -87,6 +88,8 @@ def _begins_clause(lexed: Lexed, at: int, first: int) -> bool:
     """True for a word that begins a clause: "but", "because", "if"; "so" after a comma; "no" between two commas."""
     tokens, form = lexed.tokens, lexed.tokens[at].kinds
     if form & _CUTS:
+        if form & kinds.BUT and form & kinds.FILLER and at > first:
+            return not tokens[at - 1].kinds & (kinds.IS | kinds.WOULD)  # "she would still have 4"
         if form & kinds.BUT or at == first:
             return True
         # In "The remainder when 15 is divided by 4", the clause has no content yet at "when" and continues.

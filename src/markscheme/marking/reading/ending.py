@@ -213,10 +213,7 @@ def _is_next_number(tail: str, line: str) -> bool:
 
 def _stated_at_end(lexed: Lexed, parts: list[Clause], *, trailing: int, long: bool) -> bool:
     """True if the last sentence gives an answer: announced, concluded, or a value with few words after it."""
-    begin = len(parts) - 1
-    while begin and parts[begin - 1].ender in (kinds.WORD, kinds.COMMA):
-        begin -= 1
-    first, early = parts[begin].first, parts[max(0, len(parts) - 3)].first
+    first, early = parts[_last_sentence(parts)].first, parts[max(0, len(parts) - 3)].first
     return any(
         each.mood == ASSERTED and each.value.last >= early and _ends_in(lexed, parts, each, kind, first, trailing, long)
         for kind in _KINDS
@@ -224,12 +221,20 @@ def _stated_at_end(lexed: Lexed, parts: list[Clause], *, trailing: int, long: bo
     )
 
 
+def _last_sentence(parts: list[Clause]) -> int:
+    """Return the index of the first clause of the last sentence."""
+    begin = len(parts) - 1
+    while begin and parts[begin - 1].ender in (kinds.WORD, kinds.COMMA):
+        begin -= 1
+    return begin
+
+
 def _ends_in(
     lexed: Lexed, parts: list[Clause], each: Candidate, kind: Kind, first: int, trailing: int, long: bool
 ) -> bool:
     """True if a candidate of the last clauses is the answer given by the last sentence, which starts at token `first`."""
     tokens, value = lexed.tokens, each.value
-    stops = bool(tokens[-1].kinds & kinds.STOP)
+    stops = any(token.kinds & kinds.STOP for token in tokens[parts[-1].last + 1 :])
     if each.rank >= CHOSEN or (each.rule in ANNOUNCED and stops):
         return True
     if each.rule == "a label" and value.first >= parts[-1].first and each.clause in (0, len(parts) - 1):
@@ -315,8 +320,11 @@ def _concludes_nothing(lexed: Lexed, parts: list[Clause], tail: str, *, after: b
     sign.
     """
     if not after and len(_STRUCTURED.findall(tail)) < 2:
-        return _sets_out(lexed.tokens[parts[-1].first : parts[-1].last + 1])
-    return not any(
+        return _sets_out(lexed.tokens[parts[_last_sentence(parts)].first : parts[-1].last + 1])
+    paragraph = len(tail) - tail.rfind("\n\n")
+    begins = lexed.tokens[-1].end - paragraph
+    opens = next((part for part in parts if lexed.tokens[part.first].start >= begins), parts[-1])
+    return not opens.kinds & kinds.REMARK and not any(
         part.kinds & (_CONCLUDES | kinds.REMARK) or (part.kinds & kinds.EMPHASIS and part.kinds & _TELLING)
         for part in parts[-2:]
     )

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from typing import Final, NamedTuple
 
 from markscheme.marking.reading import kinds
-from markscheme.marking.reading.clauses import ASKED, ASSERTED, REASON, RETRACTED, Clause, clauses, mood_of
+from markscheme.marking.reading.clauses import ASKED, ASSERTED, CONDITIONAL, REASON, RETRACTED, Clause, clauses, mood_of
 from markscheme.marking.reading.lexer import Lexed, Token
 from markscheme.marking.reading.meaning import is_label, is_named, meant_value
 from markscheme.marking.reading.quantities import Value
@@ -187,6 +187,8 @@ def _of_clause(
         mood = mood_of(lexed, said, value.first, value.last)
         if mood == ASKED and rule == "a label":
             mood = ASSERTED  # a choice whose text is a question
+        if mood == CONDITIONAL and rule == "told as the answer":
+            mood = ASSERTED  # "Answer: she would earn $140 if she worked" repeats the condition of the question
         yield Candidate(rank, rule, value, mood, number)
         if mood == ASSERTED:
             return
@@ -297,6 +299,9 @@ def _slot_after(lexed: Lexed, at: int, last: int) -> int | None:
             while place < last and tokens[place + 1].kinds & (kinds.COLON | kinds.EMPHASIS | kinds.IS):
                 place += 1
             return place + 1 if place < last else None
+        if here & (kinds.NUMBER | kinds.FORMULA) and tokens[place - 1].kinds & kinds.WITHIN:
+            if any(each.kinds & (kinds.IS | kinds.COLON) for each in tokens[place + 1 : min(last, at + _PHRASE)]):
+                continue  # "the answer to 2 + 2 is 4"
         if here & kinds.COMMA or (here & (kinds.NUMBER | kinds.FORMULA | kinds.BOX) and place > at + 2):
             return None
         if here & (kinds.BOX | kinds.NUMBER) or (here & (kinds.LETTER | kinds.FORMULA) and is_choice(lexed, place)):

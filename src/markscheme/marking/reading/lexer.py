@@ -218,6 +218,7 @@ def _with_choices(text: str, tokens: list[Token], choices: Mapping[str, str], la
     while at < len(tokens):
         begins = tokens[at].kinds & kinds.WORD or (tokens[at].kinds & kinds.LETTER and said[at] not in letters)
         length = next((each for each in lengths if begins and tuple(said[at : at + each]) in wanted), 0)
+        length = min(length, len(tokens) - at)  # the text may end with a shorter choice
         token = tokens[at]
         if length:
             token = Token(kinds.WORD, token.start, tokens[at + length - 1].end)

@@ -17,6 +17,7 @@ _SPACED: Final = re.compile(r"\d[ \u00a0\u202f]\d")
 _GROUPED: Final = re.compile(r"(\D*)(\d{1,3}(?:[. \u00a0\u202f]\d{3})+|\d+)(?:,(\d+))?(\D*)")
 _COMMAND: Final = re.compile(r"\\(?:text|mathrm|mbox|textbf|textrm|operatorname|mathbf)\s?\{")
 _TEMPLATE: Final = re.compile(r"<\s*(\d+)\s*>")
+_COMPOUND: Final = re.compile(r"-[^\W\d_]{2}")  # t-shirt, x-axis
 _JOINS: Final = kinds.AND | kinds.OR
 _COUNTED: Final = kinds.NUMBER | kinds.FORMULA
 _GREEK_END: Final = "\u0400"  # preceded by Latin and Greek letters
@@ -128,6 +129,8 @@ def _opens_expression(lexed: Lexed, at: int, last: int) -> bool:
         return False
     said = lexed.said(at, at)
     if len(said) == 1:
+        if _COMPOUND.match(lexed.text, lexed.tokens[at].end):
+            return False
         return at < last and bool(lexed.tokens[at + 1].kinds & (kinds.EQUALS | kinds.OTHER))
     return said.lower() in FUNCTIONS and said.lower() not in _NOT_ALONE
 

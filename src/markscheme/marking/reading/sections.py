@@ -77,7 +77,9 @@ def read(
         marks = _END_MARKS.search(text, max(start, end - 200))
         end = marks.start() if marks else end
     statement, choices = (problem.statement, problem.choices) if problem is not None else ("", ())
-    return ResponseSections(text, start, _own_end(text, start, end), cut_off, end, statement, choices, ended, turn)
+    return ResponseSections(
+        text, start, _own_end(text, start, end, statement), cut_off, end, statement, choices, ended, turn
+    )
 
 
 # The start of a text that includes the prompt: a turn of anyone but the model.
@@ -194,9 +196,11 @@ _TURN: Final = re.compile(
 )
 _STATED: Final = re.compile(rf"\\boxed|\\fbox|####|<answer>|{either('stating')}")
 _DIGIT: Final = re.compile(r"\d")
+_REPEATED: Final = 60  # characters of a question that are looked up in the statement
+_BOLD_HEADING: Final = re.compile(r"(?:\A|\n)[ \t>#]{0,8}\*\*[^*\n]{1,80}:?\*\*:?[ \t]*\n")
 
 
-def _own_end(text: str, start: int, end: int) -> int:
+def _own_end(text: str, start: int, end: int, statement: str) -> int:
     """Return the end of the model's own answer.
 
     Another turn ends it once there is any text. An invented question ends it if an answer comes first. A response that
@@ -216,9 +220,18 @@ def _own_end(text: str, start: int, end: int) -> int:
         return at if text[start:at].strip() else end
     # A restated question, with a tagged answer after it and no answer before it, belongs to the response.
     own = text.find("<answer>", at, end) >= 0 and not _STATED.search(text, start, at)
-    if own or _OPENS_WITH_QUESTION.match(text, start, end):
+    if own or _OPENS_WITH_QUESTION.match(text, start, end) or _is_section(text, start, follow, statement):
         return end
     return at if first >= 0 or _answered(text, start, at) else end
+
+
+def _is_section(text: str, start: int, question: re.Match[str], statement: str) -> bool:
+    """True if a question is a part of the response: it repeats the statement, or is a heading in bold among others."""
+    if _STATED.search(text, start, question.start()):
+        return False
+    line = text[question.end() : question.end() + _REPEATED].partition("\n")[0].strip(" *_")
+    repeated = bool(line) and line in statement
+    return repeated or ("**" in question[0] and _BOLD_HEADING.search(text, start, question.start()) is not None)
 
 
 def _answered(text: str, start: int, end: int) -> bool:
