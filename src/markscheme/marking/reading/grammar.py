@@ -299,9 +299,9 @@ def _slot_after(lexed: Lexed, at: int, last: int) -> int | None:
             while place < last and tokens[place + 1].kinds & (kinds.COLON | kinds.EMPHASIS | kinds.IS):
                 place += 1
             return place + 1 if place < last else None
-        if here & (kinds.NUMBER | kinds.FORMULA) and tokens[place - 1].kinds & kinds.WITHIN:
-            if any(each.kinds & (kinds.IS | kinds.COLON) for each in tokens[place + 1 : min(last, at + _PHRASE)]):
-                continue  # "the answer to 2 + 2 is 4"
+        tasked = here & (kinds.NUMBER | kinds.FORMULA) and tokens[place - 1].kinds & kinds.WITHIN
+        if tasked and lexed.has(kinds.IS | kinds.COLON, place + 1, min(last, at + _PHRASE) - 1):
+            continue  # "the answer to 2 + 2 is 4"
         if here & kinds.COMMA or (here & (kinds.NUMBER | kinds.FORMULA | kinds.BOX) and place > at + 2):
             return None
         if here & (kinds.BOX | kinds.NUMBER) or (here & (kinds.LETTER | kinds.FORMULA) and is_choice(lexed, place)):
