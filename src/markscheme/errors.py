@@ -29,6 +29,7 @@ _IN_PYTHON = {
     "adjudicate": "ms.adjudicate({0}, who=…)",
     "judge": "ms.judge({0}, model=…, name={name})",
     "list": "ms.list_benchmarks()",
+    "audit --benchmark-the-graders": "ms.benchmark_the_graders({0})",
     "run --help": "help(ms.run)",
 }
 
@@ -48,7 +49,7 @@ def option(name: str, value: object = None) -> str:
     """Return an option as written in a message, with its value if given."""
     if _surface == "shell":
         flag = f"--{name.replace('_', '-')}"
-        return flag if value is None else f"{flag} {value}"
+        return flag if value is None or value is True else f"{flag} {value}"
     if value is None:
         return name
     return f"{name}={value}" if isinstance(value, int | float) or str(value).isupper() else f"{name}={value!r}"
@@ -69,6 +70,14 @@ def command(name: str, /, *arguments: object, **options: object) -> str:
 
 def _quoted(word: str) -> str:
     return word if word == "…" else shlex.quote(word)
+
+
+def counted(number: int, noun: str, verb: str = "") -> str:
+    """Return `1 problem`, `2 problems`, `0 replies`; with the verb `is` also `1 reply is` and `2 replies are`."""
+    if number != 1:
+        noun = f"{noun[:-1]}ies" if noun.endswith("y") else f"{noun}s"
+        verb = {"is": "are", "has": "have", "counts": "count"}.get(verb, verb)
+    return f"{number:,} {noun} {verb}".rstrip()
 
 
 def first_line(error: BaseException) -> str:

@@ -19,7 +19,8 @@ def write(folder, name, rows):
     path.write_text("".join(json.dumps(row) + "\n" for row in rows))
 
 
-def test_data_list_when_the_folder_is_empty_then_every_file_is_missing(tmp_path, capsys):
+def test_data_list_when_the_folder_is_empty_then_every_file_is_missing(tmp_path, capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "140")
     assert main(["data", "list", "--data-dir", str(tmp_path)]) == 0
     shown = capsys.readouterr().out
     assert str(tmp_path) in shown

@@ -30,7 +30,7 @@ def test_prepare_when_fetched_twice_then_says_so_and_asks_the_hub_once(data_comm
     hub.add(UNPINNED.places[0], parquet(CONTEST))
     first = data_command("prepare", "brumo-2025", hub=hub)
     assert (first.returncode, "brumo-2025/test.jsonl: fetched, 30 rows" in first.stdout) == (0, True), first.stderr
-    assert "trusted and recorded" in first.stderr
+    assert "trusted and recorded" in first.stdout
     asked = len(hub.requests)
     second = data_command("prepare", "brumo-2025", "--json", hub=hub)
     assert (second.returncode, second.stderr, len(hub.requests)) == (0, "", asked)

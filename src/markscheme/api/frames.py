@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from markscheme.errors import needed
+from markscheme.api.page import Part, html_page, plain_page, written_page
+from markscheme.errors import UsageError, needed
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -25,7 +26,7 @@ POLARS = {str: "String", int: "Int64", int | None: "Int64", float: "Float64", bo
 ARROW = {str: "string", int: "int64", int | None: "int64", float: "float64", bool: "bool_"}
 PANDAS = {int: "int64", int | None: "Int64", float: "float64", bool: "bool"}
 
-MOST_LINES = 20  # rows in a repr
+FORMS = ("markdown", "latex", "json", "csv")
 
 
 class Frames:
@@ -72,33 +73,48 @@ class Frames:
 
 
 class Result(Frames):
-    """Rows with a title and notes, shown as text or, in a notebook, as a table with interval bars."""
+    """What a command prints, as an object: a repr, HTML for notebooks, text in other forms, and data frames."""
 
-    def _title(self) -> str:
-        return ""
+    def page(self) -> Iterable[Part]:
+        """Return the parts of what the command prints."""
+        return [Part("table", self.rows())]
 
-    def _shown(self) -> Sequence[Mapping[str, Any]]:
-        """Return the rows to display; their values may be figures with an interval."""
+    def content(self) -> Any:
+        """Return what the command prints with `--json`."""
         return self.rows()
 
-    def _notes(self) -> list[str]:
-        return []
+    def text(self, form: str = "markdown") -> str:
+        """Return what the command prints as Markdown, LaTeX, JSON or CSV."""
+        from markscheme.reporting.sheets import csv_text, json_text
+
+        if form not in FORMS:
+            raise UsageError(f"there is no format {form!r}; there are {', '.join(FORMS)}")
+        if form == "csv":
+            return csv_text(self.rows())
+        return json_text(self.content()) if form == "json" else written_page(form, self.page())
 
     def __repr__(self) -> str:
-        table = text_table([{name: shown(value) for name, value in row.items()} for row in self._shown()])
-        return "\n".join(filter(None, [self._title(), table, *self._notes()])) or "nothing"
+        return plain_page(self.page()) or "nothing"
 
     def _repr_html_(self) -> str | None:
-        from markscheme.api.notebook import html_table
-
-        return html_table(self._shown(), self._title(), self._notes())
+        return html_page(self.page())
 
 
 class Listing(Result, Sequence[dict[str, Any]]):
-    """A sequence of records."""
+    """A sequence of records; the table that is shown may be shorter, and what the command prints as JSON longer."""
 
-    def __init__(self, rows: Iterable[Mapping[str, Any]], columns: Columns, title: str = "") -> None:
+    def __init__(
+        self,
+        rows: Iterable[Mapping[str, Any]],
+        columns: Columns,
+        title: str = "",
+        *,
+        table: Iterable[Mapping[str, Any]] | None = None,
+        notes: Sequence[str] = (),
+        content: Any = None,
+    ) -> None:
         self._rows, self._columns, self.title = [dict(row) for row in rows], dict(columns), title
+        self._table, self.notes, self._content = self._rows if table is None else list(table), notes, content
 
     def rows(self) -> Rows:
         """Return all records."""
@@ -108,34 +124,16 @@ class Listing(Result, Sequence[dict[str, Any]]):
         """Return the type of each column."""
         return self._columns
 
+    def page(self) -> Iterable[Part]:
+        """Return the title, the table and the notes."""
+        return [Part("title", self.title), Part("table", self._table), *(Part("text", note) for note in self.notes)]
+
+    def content(self) -> Any:
+        """Return what the command prints with `--json`."""
+        return self._rows if self._content is None else self._content
+
     def __getitem__(self, place: Any) -> Any:
         return self._rows[place]
 
     def __len__(self) -> int:
         return len(self._rows)
-
-    def _title(self) -> str:
-        return self.title
-
-
-def shown(value: Any) -> str:
-    """Return a value as text of limited length."""
-    if value is None:
-        return ""
-    if not isinstance(value, str | int | float):
-        from markscheme.api.notebook import figure_text
-
-        return figure_text(value)
-    text = f"{value:.3g}" if isinstance(value, float) else str(value)
-    return text if len(text) <= 60 else f"{text[:40]}…{text[-19:]}"
-
-
-def text_table(rows: Sequence[Mapping[str, str]], most: int = MOST_LINES) -> str:
-    """Return the first rows as a table in text."""
-    if not rows:
-        return ""
-    head: Mapping[str, str] = {name: name for name in rows[0]}
-    lines = [head, *rows[:most]]
-    widths = {name: max(len(line[name]) for line in lines) for name in head}
-    left = [f"… and {len(rows) - most} more: .rows(), .to_pandas()"] * (len(rows) > most)
-    return "\n".join([*("  ".join(f"{line[name]:{widths[name]}}" for name in head).rstrip() for line in lines), *left])

@@ -5,17 +5,17 @@ responses.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
-from markscheme.api.frames import Columns, Frames, Result, Rows
-from markscheme.api.notebook import html_table
+from markscheme.api.frames import Columns, Result, Rows
+from markscheme.api.page import Drawn, Part, one_line, share
 from markscheme.api.run import Answer, Run
-from markscheme.errors import UsageError
+from markscheme.errors import UsageError, command, counted
 from markscheme.reporting.estimates import Estimate
-from markscheme.reporting.terminal import counted
+from markscheme.reporting.terminal import gold_line
 from markscheme.runs.adjudications import Label, Opinion, content_of, draw_order, labels_journal, read_labels
 from markscheme.types import Verdict
 
@@ -23,10 +23,11 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from markscheme.marking.bulk import audit as audits
-    from markscheme.marking.bulk.graders import GraderTable
+    from markscheme.marking.bulk.graders import ErrorRate, Grader, GraderErrors, GraderTable
     from markscheme.running.judges import Judged
 
-ERRORS = ("false_positive", "false_negative")
+# Error rates of a grader with their titles.
+ERRORS = {"false_positive": "false positives", "false_negative": "false negatives"}
 
 
 class Audit(Result):
@@ -55,34 +56,77 @@ class Audit(Result):
             for each in self.audit.scores
         ]
 
+    def content(self) -> audits.Audit:
+        """Return what `audit --json` prints."""
+        return self.audit
+
     def plot(self) -> Figure:
         """Plot the score under each protocol with its interval."""
         from markscheme.reporting.plots import forest
 
-        rows = {row["protocol"]: row["score"] for row in self._shown()}
+        rows = {each.protocol: Estimate(each.score, each.low, each.high) for each in self.audit.scores}
         return forest(rows, [], f"score on {self.audit.benchmark} (%), 95 % interval", differences=False)
 
-    def _title(self) -> str:
+    def page(self) -> Iterator[Part]:
+        """Yield the scores, how often each two protocols disagree, and examples."""
         audit = self.audit
-        return f"{audit.benchmark}: the protocols differ on {audit.differing} of {audit.responses} responses"
+        asked = f"{counted(audit.responses, 'response')} to {counted(audit.problems, 'problem')}"
+        never = f", {counted(audit.errors, 'failed request')}" if audit.errors else ""
+        yield Part("title", f"{audit.benchmark}: {asked}{never}")
+        yield Part("text", self._range())
+        yield Part("text", self._left_out())
+        yield Part("table", score_rows(audit.scores))
+        names = list(audit.disagreements)
+        if audit.differing:
+            yield Part("text", "Number of responses on which two protocols disagree:")
+            yield Part("table", [
+                {"": f"{number} {name}"}
+                | {str(at): "" if name == b else str(audit.disagreements[name][b]) for at, b in enumerate(names, 1)}
+                for number, name in enumerate(names, 1)
+            ])  # fmt: skip
+        for each in audit.differences:
+            yield Part("heading", f"{each.problem}, sample {each.sample}, gold {gold_line(each.gold)}")
+            yield Part("quote", each.ending)
+            yield Part("table", [
+                {"protocol": name, "verdict": str(mark.verdict), "answer": one_line(mark.answer or "")[:80]}
+                | {"why": f"{mark.why} ({', '.join(mark.flags)})" if mark.flags else mark.why}
+                for name, mark in each.marks.items()
+            ])  # fmt: skip
 
-    def _shown(self) -> Rows:
-        return [
-            {
-                "protocol": each.protocol,
-                "score": Estimate(each.score, each.low, each.high),
-                "verdicts": ", ".join(f"{count} {verdict}" for verdict, count in each.verdicts.items()),
-            }
-            for each in self.audit.scores
-        ]
+    def _range(self) -> str:
+        """Return a sentence on how much of the score depends on the protocol."""
+        scores = sorted((each.score, each.protocol) for each in self.audit.scores if each.score is not None)
+        if len(scores) < 2:
+            return ""
+        (low, lowest), (high, highest) = scores[0], scores[-1]
+        return (
+            f"From {share(low)} ({lowest}) to {share(high)} ({highest}): {100 * (high - low):.1f} points depend on the "
+            f"protocol. The protocols differ on {self.audit.differing} of {counted(self.audit.responses, 'response')}."
+        )
 
-    def _notes(self) -> list[str]:
-        unmatched = [f"{self.unmatched} outputs match no problem of {self.audit.benchmark}"] * bool(self.unmatched)
-        return [*unmatched, *(f"{name} is left out: {why}" for name, why in self.audit.left_out.items())]
+    def _left_out(self) -> str:
+        """Return the protocols that were not compared, grouped by reason."""
+        reasons: dict[str, list[str]] = {}
+        for name, why in self.audit.left_out.items():
+            reasons.setdefault(why, []).append(name)
+        return " ".join(f"Left out: {', '.join(names)} ({why})." for why, names in reasons.items())
+
+
+def score_rows(scores: list[audits.Score]) -> list[dict[str, str]]:
+    """Return one row per protocol: the score, its interval, the verdicts."""
+    return [
+        {
+            "protocol": each.protocol,
+            "score": Drawn.of(Estimate(each.score, each.low, each.high), share(each.score)),
+            "95 % interval": f"{share(each.low)} to {share(each.high)}",
+            "verdicts": ", ".join(f"{count} {verdict}" for verdict, count in each.verdicts.items()),
+        }
+        for each in scores
+    ]
 
 
 class Graders(Result):
-    """The errors of every protocol and judge on responses that people have labelled."""
+    """The errors of every protocol and judge on responses that people have labelled, the best first."""
 
     _COLUMNS: ClassVar[Columns] = {
         **{"grader": str, "judged": int},
@@ -91,37 +135,83 @@ class Graders(Result):
     }
 
     def __init__(self, table: GraderTable) -> None:
-        self.table = table
+        self.table, self._best_first = table, sorted(table.graders, key=_mean_error)
 
     def rows(self) -> Rows:
         """Return one record per grader, the best first."""
         rows = []
-        for each in self.table.graders:
+        for each in self._best_first:
             rates = (getattr(each.overall, name) for name in ERRORS)
             bounds = [value for rate in rates for value in (rate.rate, rate.low, rate.high)]
             values = (each.protocol, each.responses, *bounds, each.undecided)
             rows.append(dict(zip(self._COLUMNS, values, strict=True)))
-        return sorted(rows, key=lambda row: sum(row[name] or 0 for name in ERRORS))
+        return rows
+
+    def content(self) -> GraderTable:
+        """Return what `audit --benchmark-the-graders --json` prints."""
+        return self.table
 
     def plot(self) -> Figure:
         """Plot both error rates of each grader with their intervals."""
         from markscheme.reporting.plots import forest
 
-        rows = {f"{row['grader']}: {name}": row[name] for row in self._shown() for name in list(row)[2:]}
+        rates = {
+            f"{each.protocol}: {title}": getattr(each.overall, name)
+            for each in self._best_first
+            for name, title in ERRORS.items()
+        }
+        rows = {name: Estimate(rate.rate, rate.low, rate.high) for name, rate in rates.items()}
         return forest(rows, [], "errors (%), 95 % interval", differences=False)
 
-    def _title(self) -> str:
-        return f"{self.table.source}: {self.table.right} right and {self.table.wrong} wrong responses"
+    def page(self) -> Iterator[Part]:
+        """Yield the error rates, then the errors by kind of gold and form of answer."""
+        table = self.table
+        left_out = f", {table.left_out} without a label left out" if table.left_out else ""
+        yield Part("title", f"{table.source}: {table.right} right and {table.wrong} wrong responses{left_out}")
+        yield Part("text", "Wrong responses called right, and right ones not called right, with 95 % intervals:")
+        yield Part("table", [
+            {"grader": f"{number} {each.protocol}", "judged": str(each.responses)}
+            | {title: _rate(getattr(each.overall, name)) for name, title in ERRORS.items()}
+            | {"undecided": str(each.undecided)}
+            for number, each in enumerate(self._best_first, start=1)
+        ])  # fmt: skip
+        splits: dict[str, Callable[[Grader], dict[str, GraderErrors]]] = {
+            "kind of gold": lambda grader: grader.by_gold,
+            "form of answer": lambda grader: grader.by_form,
+        }
+        for title, by in splits.items():
+            yield Part("text", f"False positives + false negatives, by {title}:")
+            yield Part("table", self._split(title, by))
 
-    def _shown(self) -> Rows:
+    def _split(self, title: str, by: Callable[[Grader], dict[str, GraderErrors]]) -> list[dict[str, str]]:
+        sizes: Counter[str] = Counter()
+        for each in self._best_first:
+            for name, errors in by(each).items():
+                sizes[name] = max(sizes[name], errors.false_positive.of + errors.false_negative.of)
         return [
-            {"grader": row["grader"], "judged": row["judged"]}
-            | {f"{n.replace('_', ' ')}s": Estimate(row[n], row[f"{n}_low"], row[f"{n}_high"]) for n in ERRORS}
-            for row in self.rows()
+            {title: name, "responses": str(sizes[name])}
+            | {str(number): _errors(by(each).get(name)) for number, each in enumerate(self._best_first, start=1)}
+            for name in sorted(sizes, key=lambda name: (-sizes[name], name))
         ]
 
 
-class Opinions(Frames):
+def _mean_error(grader: Grader) -> float:
+    """Return the mean of both rates, which does not depend on how many responses are right."""
+    return (grader.overall.false_positive.rate or 0) + (grader.overall.false_negative.rate or 0)
+
+
+def _errors(errors: GraderErrors | None) -> str:
+    return "–" if errors is None else f"{errors.false_positive.errors}+{errors.false_negative.errors}"
+
+
+def _rate(rate: ErrorRate) -> str:
+    if rate.rate is None:
+        return "–"
+    text = f"{100 * rate.rate:.1f} % [{100 * rate.low:.1f}, {100 * rate.high:.1f}]  {rate.errors} of {rate.of}"
+    return Drawn.of(Estimate(rate.rate, rate.low, rate.high), text)
+
+
+class Opinions(Result):
     """A judge's verdicts on responses of a run, or on a file of labelled responses."""
 
     _COLUMNS: ClassVar[Columns] = {
@@ -153,54 +243,52 @@ class Opinions(Frames):
         right, wrong = self.verdicts[Verdict.CORRECT], self.verdicts[Verdict.WRONG]
         return {"correct": right, "wrong": wrong, "undecided": self.asked - right - wrong}
 
-    @property
-    def lines(self) -> list[str]:
-        """The counts in words."""
-        right, wrong, undecided = self.counts.values()
-        judged = counted(self.asked, "response")
-        counts = f"{self.protocol}: {judged} judged, {right} right, {wrong} wrong, {undecided} undecided"
-        empty = f"{counted(self.nothing_to_show, 'response')} without anything that this template could show a judge"
-        return [counts, *[empty] * bool(self.nothing_to_show)]
-
     def rows(self) -> Rows:
         """Return one record per judged response with the marker's and the judge's verdict."""
         if isinstance(self._about, Path):
             raise UsageError(f"for a file, use ms.benchmark_the_graders({str(self._about)!r})")
         own = {(each.response.key, each.response.sample): each.mark for each in self._about.answers()}
-        rows = []
-        for answer in self._about.answers(self.protocol):
-            response = answer.response
-            if answer.mark is not None and response.error is None:
-                mark = own[response.key, response.sample]
-                marked, judged = str(mark.verdict) if mark else None, str(answer.mark.verdict)
-                values = (
-                    response.key,
-                    response.sample,
-                    answer.problem.id,
-                    marked,
-                    judged,
-                    answer.mark.why,
-                    response.text,
-                )
-                rows.append(dict(zip(self._COLUMNS, values, strict=True)))
-        return rows
+        return [
+            {"key": response.key, "sample": response.sample, "problem_id": each.problem.id}
+            | {"marked": str(mark.verdict) if (mark := own[response.key, response.sample]) else None}
+            | {"judged": str(each.mark.verdict), "why": each.mark.why, "text": response.text}
+            for each in self._about.answers(self.protocol)
+            if each.mark is not None and (response := each.response).error is None
+        ]
 
-    def __repr__(self) -> str:
-        lines = self.lines
+    def content(self) -> dict[str, Any]:
+        """Return what `judge --json` prints."""
+        usage = self.run.manifest.usage
+        return (
+            {"protocol": self.label, "run": str(self.run.path), "judged": self.asked, **self.counts}
+            | {"nothing_to_show": self.nothing_to_show, "missing": self.missing}
+            | {"cost": usage.cost if usage else None}
+        )
+
+    def page(self) -> Iterator[Part]:
+        """Yield the counts, the marker's verdicts against the judge's, and how to use them."""
+        right, wrong, undecided = self.counts.values()
+        judged = counted(self.asked, "response")
+        yield Part("text", f"{self.protocol}: {judged} judged, {right} right, {wrong} wrong, {undecided} undecided")
+        if self.nothing_to_show:
+            empty = counted(self.nothing_to_show, "response")
+            yield Part("text", f"{empty} without anything that this template could show a judge")
+        if not isinstance(self._about, Path):
+            pairs = Counter((row["marked"] or "not marked", row["judged"]) for row in self.rows())
+            counts = [{"marked": one, "judged": two, "responses": str(n)} for (one, two), n in sorted(pairs.items())]
+            yield Part("table", counts)
+        yield Part("text", f"the full replies are in {self.run.path}")
+        if isinstance(self._about, Path):
+            measure = command("audit --benchmark-the-graders", self._about)
+            yield Part("text", f"{measure} measures how often it is wrong")
+        else:
+            settled = f"{self._about.manifest.protocol.partition('@')[0]}+{self.protocol}"
+            report = command("report", self._about.path, protocol=settled)
+            yield Part("text", f"{report} uses its verdict where the marker gave none")
         if self.missing:
-            lines.append(f"replies missing: {self.missing}; the same call asks for them")
-        if isinstance(self._about, Path):
-            return "\n".join([*lines, f"ms.benchmark_the_graders({str(self._about)!r}) measures its errors"])
-        settled = f"{self._about.manifest.protocol.partition('@')[0]}+{self.protocol}"
-        return "\n".join([*lines, f"run.report(protocol={settled!r}) lets it settle what the marker left open"])
-
-    def _repr_html_(self) -> str | None:
-        if isinstance(self._about, Path):
-            return None
-        counts = Counter((row["marked"] or "not marked", row["judged"]) for row in self.rows())
-        rows = [{"marked": pair[0], "judged": pair[1], "responses": count} for pair, count in sorted(counts.items())]
-        head, *notes = repr(self).splitlines()
-        return html_table(rows, head, notes)
+            yield Part(
+                "text", f"{counted(self.missing, 'reply', 'is')} missing; the same call asks for what is missing"
+            )
 
 
 class Adjudication:

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import msgspec
 
-from markscheme.api.frames import Columns, Listing, Result, Rows, text_table
-from markscheme.api.notebook import Shift
-from markscheme.errors import UsageError
+from markscheme.api.frames import Columns, Listing, Result, Rows
+from markscheme.api.page import Drawn, Part
+from markscheme.errors import UsageError, counted, option
 from markscheme.reporting.comparing import Compared, differences, margin_line, shown_worse
-from markscheme.reporting.estimates import Estimate
+from markscheme.reporting.estimates import DifferenceEstimate, Estimate
 from markscheme.reporting.family import MacroCompared
-from markscheme.reporting.figures import bounds, figures_of, percent
+from markscheme.reporting.figures import figures_of
 from markscheme.reporting.planning import design_line, design_rows, plan_range, plan_rows
 from markscheme.reporting.plots import distinct
 from markscheme.reporting.summary import Summary
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from markscheme.statistics import Interval, Ranking
     from markscheme.statistics import Plan as Planned
     from markscheme.statistics.comparison import Margin
+    from markscheme.statistics.variances import AnswerVariance
 
 MOST_NOTES = 6  # notes in the repr of a report
 
@@ -89,6 +90,10 @@ class Report(Result):
         """Return the type of each column."""
         return flat_kinds(self.table)
 
+    def content(self) -> Table:
+        """Return what `report --json` prints."""
+        return self.table
+
     def text(self, form: str = "markdown", pivot: str | None = None) -> str:
         """Return the report as Markdown, LaTeX, CSV or JSON; `pivot="accuracy"` has one column per benchmark."""
         from markscheme.reporting.pivot import pivot_text
@@ -109,27 +114,24 @@ class Report(Result):
     def __len__(self) -> int:
         return len(self.runs)
 
-    def __repr__(self) -> str:
+    def page(self) -> Iterator[Part]:
+        """Yield the figures and the notes, of which a repr has the first."""
         if len(self.runs) == 1:
             (only,) = self.runs
-            head = (
-                f"{only.benchmark} · {only.model} · {only.problems} problems × {only.samples} samples · {only.protocol}"
-            )
-            lines = [head, *(f"  {name:12} {percent(each)}" for name, each in figures_of(only).items())]
+            size = f"{only.problems} problems × {only.samples} samples"
+            yield Part("title", f"{only.benchmark} · {only.model} · {size} · {only.protocol}")
+            figures = figures_of(only)
+            yield Part("table", [{"figure": name, "%": Drawn.of(each)} for name, each in figures.items()])
         else:
-            rows = shown_rows(self.table, bounds)
+            rows = [dict(row) for row in shown_rows(self.table, Drawn.of)]
             for row in rows:  # pass@1 is the accuracy, and a line has little space
                 row.pop("pass@1", None)
-            lines = [text_table(self._told_apart(rows)), self._title()]
-        notes = self._notes()
-        more = [f"… and {len(notes) - MOST_NOTES} more: report.text()"] * (len(notes) > MOST_NOTES)
-        return "\n".join([*lines, *(f"note: {note}" for note in notes[:MOST_NOTES]), *more])
-
-    def _title(self) -> str:
-        return f"percent, with {intervals(self.table)}"
-
-    def _shown(self) -> Rows:
-        return self._told_apart(shown_rows(self.table, lambda figure: figure))
+            yield Part("table", self._told_apart(rows))
+        yield Part("text", f"percent, with {intervals(self.table)}")
+        notes = named_notes(self.table)
+        yield from (Part("text", f"note: {note}") for note in notes[:MOST_NOTES])
+        if len(notes) > MOST_NOTES:
+            yield Part("text", f"… and {counted(len(notes) - MOST_NOTES, 'more note')}: report.text()")
 
     def _told_apart(self, rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
         """Add the names of the folders if two runs have the same benchmark and model."""
@@ -137,9 +139,6 @@ class Report(Result):
             return rows
         names = distinct([Path(each.run).name for each in self.runs], [each.run for each in self.runs])
         return [{"run": name, **row} for name, row in zip([*names, ""], rows, strict=False)]
-
-    def _notes(self) -> list[str]:
-        return named_notes(self.table)
 
 
 class Comparison(Result):
@@ -238,30 +237,29 @@ class Comparison(Result):
             raise UsageError("a forest plot is of one benchmark: compare its two runs")
         return forest_figure(self.compared)
 
-    def __repr__(self) -> str:
-        return "\n".join([*self._notes(), *map(_difference_line, self.rows())])
+    def content(self) -> Compared | MacroCompared:
+        """Return what `compare --json` prints."""
+        return self.compared
 
-    def _title(self) -> str:
-        return f"difference in {self.rows()[0]['metric']}"
-
-    def _shown(self) -> Rows:
-        return [
+    def page(self) -> Iterator[Part]:
+        """Yield the differences, and what to know about them."""
+        rows = self.rows()
+        yield Part("title", f"difference in {rows[0]['metric']}, points, {100 * rows[0]['level']:.3g} % interval")
+        yield Part("table", [
             {
                 "benchmark": row["benchmark"],
                 "B − A": f"{row['b']} − {row['a']}",
-                "points": Shift(row["difference"], row["low"], row["high"]),
+                "points": Drawn.of(DifferenceEstimate(row["difference"], row["low"], row["high"])),
                 "p": "" if row["p_value"] is None else f"{row['p_value']:.3g}",
             }
-            for row in self.rows()
-        ]
-
-    def _notes(self) -> list[str]:
+            for row in rows
+        ])  # fmt: skip
         notes = [f"they differ in {each.what}: {' | '.join(each.values.values())}" for each in self.differences]
         notes += [note for part in self.parts for note in part.notes]
         notes += [caveat for part in self.parts if part.comparison is not None for caveat in part.comparison.caveats]
         if self.ranking is None and (margin := self.margin) is not None:
             notes.append(margin_line(margin))
-        return list(dict.fromkeys(notes))
+        yield from (Part("text", note) for note in dict.fromkeys(notes))
 
 
 def _difference(
@@ -269,13 +267,6 @@ def _difference(
 ) -> dict[str, Any]:
     values = (benchmark, metric, b, a, interval.estimate, interval.low, interval.high, interval.level, p_value)
     return dict(zip(Comparison._COLUMNS, values, strict=True))
-
-
-def _difference_line(row: dict[str, Any]) -> str:
-    points = f"{100 * row['difference']:+.1f} points, {100 * row['level']:.3g} % interval "
-    points += f"{100 * row['low']:+.1f} to {100 * row['high']:+.1f}"
-    p_value = "" if row["p_value"] is None else f", p = {row['p_value']:.3g}"
-    return f"{row['benchmark']} · {row['metric']}: {row['b']} − {row['a']}: {points}{p_value}"
 
 
 class Plan(Result):
@@ -306,15 +297,55 @@ class Plan(Result):
             raise UsageError("there is no plot for the precision of one score: plan with detect=")
         return power_curve(self.plan)
 
-    def _shown(self) -> Rows:
-        return design_rows(self.plan) if isinstance(self.plan, Designs) else plan_rows(self.plan)
+    def content(self) -> Planned | Designs:
+        """Return what `plan --json` prints."""
+        return self.plan
 
-    def _title(self) -> str:
+    def page(self) -> Iterator[Part]:
+        """Yield the answer, how uncertain it is, and what other numbers of samples can show."""
         plan = self.plan
         if isinstance(plan, Designs):
-            return design_line(plan)
-        shown = "no number of samples shows" if plan.samples is None else f"{plan.samples} samples per problem show"
-        return f"{shown} {100 * plan.detect:g} points on {plan.problems} problems with power {plan.power:g}"
+            yield Part("title", design_line(plan))
+            yield Part("text", _variance(plan.spread))
+            yield Part("text", "Designs with this width, fewest requests first:")
+            yield Part("table", design_rows(plan))
+            return
+        about = "similar problems" if plan.population == "problems drawn" else "these exact problems"
+        several = (
+            "" if plan.models == 2 else f" between any two of {plan.models} models (all comparisons hold together)"
+        )
+        what = "" if plan.metric == "accuracy" else f" in {plan.metric}"
+        problems = counted(plan.problems, "problem")
+        question = (
+            f"a difference of {100 * plan.detect:g} points{what}{several} on {problems}, with power {plan.power:g}, "
+            f"about {about}"
+        )
+        guessed = not plan.pilots and plan.population == "problems drawn"
+        if plan.samples is None:
+            yield Part("title", f"{'As a guess, no' if guessed else 'No'} number of samples shows {question}.")
+            least = f"{100 * plan.limit:.1f} points" if plan.limit < 1 else "no difference"
+            yield Part(
+                "text",
+                f"Unlimited samples would show {least}; {counted(max(16, plan.rows[0].samples), 'sample')} each on "
+                f"{counted(plan.problems_needed, 'problem')} would be enough. {option('these_problems')} asks about these "
+                "problems only.",
+            )
+        else:
+            cost = "" if plan.tokens is None else f" ({plan.tokens:,.0f} tokens for each model)"
+            samples = f"{counted(plan.samples, 'sample')} per problem{cost} {'shows' if plan.samples == 1 else 'show'}"
+            yield Part("title", f"{'As a guess, ' * guessed}{samples} {question}.")
+        yield from (Part("text", line) for line in plan_range(plan))
+        low, high = plan.between_range
+        yield Part(
+            "text",
+            f"{_variance(plan.spread, plan.metric)}; of the difference between problems: {plan.between_difference:.3f}, "
+            f"plausible {low:.3f} to {high:.3f}",
+        )
+        yield Part("text", "What n samples per problem can show:")
+        yield Part("table", plan_rows(plan))
 
-    def _notes(self) -> list[str]:
-        return [] if isinstance(self.plan, Designs) else plan_range(self.plan)
+
+def _variance(spread: AnswerVariance, metric: str = "accuracy") -> str:
+    what = "one answer" if metric == "accuracy" else f"{metric} of a problem"
+    parts = f"{spread.within:.3f} by chance, {spread.between:.3f} between problems"
+    return f"variance of {what}: {parts} ({spread.source})"

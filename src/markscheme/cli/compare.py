@@ -6,7 +6,6 @@ import argparse
 from pathlib import Path
 
 from markscheme.cli import complain
-from markscheme.cli.page import pick
 from markscheme.errors import UsageError
 from markscheme.reporting.terminal import print_json
 
@@ -21,7 +20,7 @@ def run(args: argparse.Namespace) -> int:
     from markscheme.reporting.report_text import print_compared
     from markscheme.runs import find_runs
 
-    compared = compare_folders(args.runs, terms_of(**pick(args, TERMS)))
+    compared = compare_folders(args.runs, terms_of(**{name: getattr(args, name) for name in TERMS}))
     complain_of_alterations(find_runs(args.runs))
     if args.json:
         print_json(compared if len(compared) > 1 else compared[0])

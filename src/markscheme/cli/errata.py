@@ -5,8 +5,9 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from markscheme.cli.page import Part, show
-from markscheme.reporting.terminal import counted
+from markscheme.api.page import Part
+from markscheme.cli.page import show
+from markscheme.errors import counted
 
 
 def run(args: argparse.Namespace) -> int:

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 from markscheme.cli import complain
 from markscheme.cli.finishing import Reports
-from markscheme.errors import MarkschemeError, UsageError
-from markscheme.reporting.terminal import counted, print_json, print_table
+from markscheme.errors import MarkschemeError, UsageError, counted
+from markscheme.reporting.terminal import print_json, print_table
 from markscheme.tracking import tracked
 
 if TYPE_CHECKING:

@@ -8,8 +8,8 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
+from markscheme.api.page import one_line
 from markscheme.cli import complain
-from markscheme.cli.page import one_line
 from markscheme.errors import UsageError
 from markscheme.marking import explain, get_protocol, mark
 from markscheme.marking.reading.explaining import Explanation

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import argparse
 
+from markscheme.cli.page import call
+
 
 def run(args: argparse.Namespace) -> int:
     from markscheme.api.exchange import export
 
-    for file in export(*args.runs, to=args.to, output=args.output, redact=args.redact):
+    for file in call(export, args):
         print(file)
     return 0

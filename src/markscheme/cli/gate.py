@@ -7,7 +7,8 @@ from pathlib import Path
 
 import msgspec
 
-from markscheme.cli.page import Part, show
+from markscheme.api.page import Part
+from markscheme.cli.page import show
 
 
 def run(args: argparse.Namespace) -> int:

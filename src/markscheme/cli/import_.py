@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 
+from markscheme.cli.page import call
 from markscheme.reporting.terminal import print_json
 
 
@@ -12,9 +13,8 @@ def run(args: argparse.Namespace) -> int:
     from markscheme.api.exchange import import_log
     from markscheme.errors import IncompleteRunError
     from markscheme.reporting.report_text import print_summary
-    from markscheme.reporting.summary import summarize
 
-    summary = summarize(import_log(args.log, benchmark=args.benchmark, protocol=args.protocol, out=args.out))
+    summary = call(import_log, args).summary
     if args.json:
         print_json(summary)
     else:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import argparse
 
-from markscheme.cli.page import Part, show
+from markscheme.api.page import Part
+from markscheme.cli.page import show
 
 
 def run(args: argparse.Namespace) -> int:

@@ -10,10 +10,10 @@ from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from markscheme.api.page import Part
 from markscheme.cli import complain
-from markscheme.cli.page import Part, pick, share, show
-from markscheme.errors import DataError, MarkingError, MarkschemeError, UsageError
-from markscheme.reporting.terminal import counted
+from markscheme.cli.page import call, show
+from markscheme.errors import DataError, MarkingError, MarkschemeError, UsageError, counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -48,8 +48,8 @@ def exit_code(scores: Sequence[Score]) -> int:
 
     for each in (failed := [each for each in scores if FAILED in each.flags]):
         complain(
-            f"{each.protocol} failed on {each.flags[FAILED]:,} of {sum(each.verdicts.values()):,} responses, which count as "
-            "unmarkable; the marks contain the reason"
+            f"{each.protocol} failed on {each.flags[FAILED]:,} of {counted(sum(each.verdicts.values()), 'response')}; these "
+            "count as unmarkable, and their marks give the reason"
         )
     return int(bool(failed))
 
@@ -127,13 +127,12 @@ def _mark_files(args: argparse.Namespace) -> list[Score]:
         more = f" and {len(unread) - 1:,} more" if len(unread) > 1 else ""
         complain(f"skipped, because only .parquet and .jsonl files are read: {unread[0]}{more}")
     names = args.protocol or [default_protocol(source, args.benchmark, args.data_dir)]
-    out = Path(args.out) if args.out is not None else None
-    same = pick(args, ("benchmark", "data_dir", "think_end", "workers", "ray_address"))
+    own = {"source": source, "out": Path(args.out) if args.out is not None else None, "engine": args.engine or "local"}
     done: list[Marked] = []
     failed: list[MarkschemeError] = []
     for protocol in [get_protocol(name).name for name in names]:  # a typo stops us before any work
         try:
-            marked = mark_in_bulk(source, protocol, out, engine=args.engine or "local", say=complain, **same)
+            marked = call(mark_in_bulk, args, protocol=protocol, say=complain, **own)
         except (DataError, MarkingError) as error:  # of some part, when all others are marked: so with each protocol
             failed.append(error)
             continue
@@ -152,19 +151,19 @@ def _print_outcome(marked: Marked, benchmark: str | None) -> None:
     """
     outcome = marked.outcome
     if marked.folder:
-        complain(
-            f"{outcome.marks:,} marks are in {marked.folder} ({counted(marked.parts, 'part')}, {marked.earlier} from an earlier command)"
-        )
+        parts = f"{counted(marked.parts, 'part')}, {marked.earlier} from an earlier command"
+        complain(f"{counted(outcome.marks, 'mark', 'is')} in {marked.folder} ({parts})")
     if outcome.unmatched:
-        complain(f"{outcome.unmatched:,} outputs match no problem of {benchmark}")
+        warn_of_unmatched(outcome.unmatched, str(benchmark))
     if outcome.unusable:
-        complain(f"{outcome.unusable:,} rows could not be used; the first: {outcome.example}")
+        complain(f"{counted(outcome.unusable, 'row')} could not be used; the first: {outcome.example}")
 
 
 def warn_of_unmatched(unmatched: int, benchmark: str) -> None:
     """Say how many lines were left out, so that a half-matched file is never mistaken for a whole one."""
     if unmatched:
-        complain(f"{unmatched} outputs match no problem of {benchmark}")
+        match = "matches" if unmatched == 1 else "match"
+        complain(f"{counted(unmatched, 'output')} {match} no problem of {benchmark}")
 
 
 def _print(
@@ -175,17 +174,6 @@ def _print(
 
     protocols = [{**msgspec.to_builtins(score), **more} for score, more in zip(scores, about, strict=True)]
     result = {"benchmark": title, "source": source, "protocols": protocols}
+    from markscheme.api.opinions import score_rows
+
     show(args, result, [Part("title", title), Part("table", score_rows(scores))])
-
-
-def score_rows(scores: list[Score]) -> list[dict[str, str]]:
-    """Return one row per protocol: the score, its interval, the verdicts."""
-    return [
-        {
-            "protocol": each.protocol,
-            "score": share(each.score),
-            "95 % interval": f"{share(each.low)} to {share(each.high)}",
-            "verdicts": ", ".join(f"{count} {verdict}" for verdict, count in each.verdicts.items()),
-        }
-        for each in scores
-    ]

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import argparse
 
+from markscheme.cli.page import call
+
 
 def run(args: argparse.Namespace) -> int:
-    from markscheme.runs.folder import find_runs
-    from markscheme.tracking import push_runs
+    from markscheme.api.exchange import push
 
-    for line in push_runs(find_runs(args.runs), args.to, public=args.public, model_repo=args.model_repo):
+    for line in call(push, args):
         print(line)
     return 0

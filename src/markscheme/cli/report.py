@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from markscheme.cli import complain
-from markscheme.cli.page import pick
+from markscheme.cli.page import call
 from markscheme.errors import UsageError
 
 if TYPE_CHECKING:
@@ -20,14 +20,12 @@ if TYPE_CHECKING:
     from markscheme.reporting.table import Table
     from markscheme.runs.folder import Run
 
-OPTIONS = ("protocol", "metric", "these_problems", "whole_benchmark", "cluster", "errata", "repeats", "where")
-
 
 def run(args: argparse.Namespace) -> int:
     from markscheme.api.reports import report
 
     args.format = "json" if args.json else args.format
-    made = report(*args.runs, pass_k=_numbers(args.pass_k, "-k"), **pick(args, OPTIONS))
+    made = call(report, args, pass_k=_numbers(args.pass_k, "-k"))
     complain_of_alterations(made.opened)
     if args.token_limits:
         return _token_limits(args, made)

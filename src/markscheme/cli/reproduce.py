@@ -8,8 +8,10 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from markscheme.cli.page import Part, show
-from markscheme.reporting.terminal import counted, gold_line
+from markscheme.api.page import Part
+from markscheme.cli.page import call, show
+from markscheme.errors import counted
+from markscheme.reporting.terminal import gold_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -24,9 +26,7 @@ def run(args: argparse.Namespace) -> int:
     """Check a claim; return 0 if every figure is reproduced, else 4."""
     from markscheme.api.reports import reproduce
 
-    made = reproduce(
-        args.claim, root=args.root, row=args.row, workers=args.workers, out=args.out, watch=_Progress().read
-    )
+    made = call(reproduce, args, watch=_Progress().read)
     show(args, made, _parts(made, args.show))
     if args.out is not None:
         print(f"`markscheme view {args.out}` shows a run for each class of difference", file=sys.stderr)

@@ -6,7 +6,9 @@ import argparse
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from markscheme.cli.page import Part, pick, show
+from markscheme.api.page import Part
+from markscheme.cli.page import call, show
+from markscheme.errors import counted
 
 if TYPE_CHECKING:
     from markscheme.rewards.attacks import Attacked
@@ -18,16 +20,16 @@ def run(args: argparse.Namespace) -> int:
         from markscheme.rewards.serving import serve
 
         problems = list(benchmark(args.benchmark, args.data_dir).problems) if args.benchmark else []
-        return serve(args.host, args.port, problems=problems, **pick(args, ("protocol", "strict", "queue")))
+        return call(serve, args, problems=problems)
     from markscheme.api.rewarding import attack
 
-    attacked = attack(args.reward, args.benchmark, beside=not args.alone, **pick(args, ("strict", "limit", "data_dir")))
+    attacked = call(attack, args, beside=not args.alone)
     show(args, attacked, _parts(attacked))
     return 0
 
 
 def _parts(attacked: Attacked) -> Iterator[Part]:
-    yield Part("title", f"what each attack earns on {attacked.problems} problems of {attacked.benchmark}")
+    yield Part("title", f"what each attack earns on {counted(attacked.problems, 'problem')} of {attacked.benchmark}")
     rows = [{"attack": "the best constant", "family": "constant", **_shown(attacked.constants)}]
     rows += [{"attack": row.attack, "family": row.family, **_shown(row.earned)} for row in attacked.rows]
     yield Part("table", rows)
@@ -38,7 +40,7 @@ def _parts(attacked: Attacked) -> Iterator[Part]:
     best = attacked.above[0]
     yield Part(
         "text",
-        f"{attacked.rule} pays {len(attacked.above)} attacks more than the best constant ({bar:g}). The best is "
+        f"{attacked.rule} pays {counted(len(attacked.above), 'attack')} more than the best constant ({bar:g}). The best is "
         f"{best.attack!r} with {best.earned[attacked.rule]:g}.",
     )
 

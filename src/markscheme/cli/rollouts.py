@@ -7,9 +7,9 @@ import sys
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from markscheme.cli.page import Part, one_line, pick, show
-from markscheme.errors import UsageError
-from markscheme.reporting.terminal import counted
+from markscheme.api.page import Part, one_line
+from markscheme.cli.page import call, show
+from markscheme.errors import UsageError, counted
 
 if TYPE_CHECKING:
     from markscheme.rewards.gaming import Share, Step, Watched
@@ -24,22 +24,12 @@ def audit_training(args: argparse.Namespace) -> int:
     if (args.label_sample is None) != (args.output is None):
         raise UsageError("--label-sample N and -o FILE go together")
     if args.label_sample is not None:
-        written = label_sample(args.source, args.label_sample, args.output, **pick(args, ("benchmark", "data_dir")))
-        print(
-            f"{counted(written, 'rollout')} in {args.output}; set each `label` to true or false, then audit that file"
-        )
+        written = call(label_sample, args, rollouts=args.source, count=args.label_sample)
+        sample = counted(written, "rollout", "is")
+        print(f"{sample} in {args.output}; set each `label` to true or false, then audit that file")
         return 0
     first, *others = args.protocol or [None]
-    watched = audit_rollouts(
-        args.source,
-        protocol=first,
-        beside=others or None,
-        strict=args.strict or "tricks",
-        benchmark=args.benchmark,
-        data_dir=args.data_dir,
-        plot=args.plot,
-        html=args.html,
-    )
+    watched = call(audit_rollouts, args, rollouts=args.source, protocol=first, beside=others or None)
     show(args, watched, _parts(watched))
     if watched.unread:
         print(f"markscheme: not read: {', '.join(watched.unread[:3])}", file=sys.stderr)
@@ -82,10 +72,8 @@ def _row(step: Step) -> dict[str, str]:
         "refused most": ", ".join(f"{why} {100 * value:.0f} %" for why, value in refused),
     }
     if step.false_positives is not None or step.false_negatives is not None:
-        row["false positives"], row["false negatives"] = (
-            _interval(step.false_positives),
-            _interval(step.false_negatives),
-        )
+        row["false positives"] = _interval(step.false_positives)
+        row["false negatives"] = _interval(step.false_negatives)
     return row
 
 

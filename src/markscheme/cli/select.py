@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import argparse
 
+from markscheme.errors import counted
+
 
 def run(args: argparse.Namespace) -> int:
+    from markscheme.api.page import Part
     from markscheme.api.rewarding import select
-    from markscheme.cli.page import Part, show
+    from markscheme.cli.page import call, show
 
     low, high = args.between
-    rows = select(args.source, between=(low, high), out=args.output, protocol=args.protocol)
-    said = f"{len(rows)} problems with a solve rate from {low:g} to {high:g} are in {args.output}"
+    rows = call(select, args, run=args.source, out=args.output)
+    said = f"{counted(len(rows), 'problem')} with a solve rate from {low:g} to {high:g}: {args.output}"
     show(args, {"selected": len(rows), "between": [low, high], "file": args.output}, [Part("text", said)])
     return 0

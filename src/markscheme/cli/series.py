@@ -10,8 +10,7 @@ from pathlib import Path
 
 from markscheme.cli import EXIT_INTERRUPTED, complain
 from markscheme.cli.options import typed_options
-from markscheme.errors import UsageError
-from markscheme.reporting.terminal import counted
+from markscheme.errors import UsageError, counted
 
 POLL = 5.0  # seconds between two searches for new checkpoints
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import argparse
 
+from markscheme.api.page import Part
 from markscheme.cli import complain
-from markscheme.cli.page import Part, show
+from markscheme.cli.page import call, show
 
 WORDS = {True: "holds", False: "does not hold", None: "–"}
 
@@ -13,9 +14,7 @@ WORDS = {True: "holds", False: "does not hold", None: "–"}
 def run(args: argparse.Namespace) -> int:
     from markscheme.api.reports import verify
 
-    verified = verify(
-        *args.runs, protocol=args.protocol, workers=args.workers, sign=args.sign, signature=args.signature
-    )
+    verified = call(verify, args)
     if args.sign:
         complain(f"signed {', '.join(args.runs)}")
     parts = []

@@ -33,7 +33,7 @@ class SourceRecord(msgspec.Struct, frozen=True, kw_only=True):
     fetched: str
 
 
-def locate(data_dir: Path | None = None) -> Path:
+def locate(data_dir: str | Path | None = None) -> Path:
     """Return the data folder: `data_dir`, else `$MARKSCHEME_DATA`, else `markscheme/data` in the user cache."""
     if data_dir is not None:
         return Path(data_dir).expanduser()

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from markscheme.errors import counted
 from markscheme.reporting.estimates import Estimate
 from markscheme.reporting.settings import Configured, heading, settings_of, shown
 from markscheme.reporting.summary import Corrected, Summary, Until
 from markscheme.reporting.talks import doubt_line, tool_line
-from markscheme.reporting.terminal import counted
 from markscheme.statistics import Population, VarianceTable
 from markscheme.statistics.planning import MORE
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from statistics import NormalDist, median
 
-from markscheme.errors import option
+from markscheme.errors import counted, option
 from markscheme.reporting.comparing import Compared, labels, margin_line, ranks
 from markscheme.reporting.drawing import looked_line
 from markscheme.reporting.estimates import Estimate
@@ -15,7 +15,7 @@ from markscheme.reporting.pivot import Mark, pivot_sheet
 from markscheme.reporting.sheets import Sheet, print_sheet
 from markscheme.reporting.summary import Summary
 from markscheme.reporting.table import Table, below, group_rows, interval_of, intervals, named, named_notes, shown_rows
-from markscheme.reporting.terminal import console, counted, literal, print_notes, print_sentence, print_table
+from markscheme.reporting.terminal import console, literal, print_notes, print_sentence, print_table
 from markscheme.statistics import Comparison, Interval, Ranking
 
 MOST_MOVED = 10  # problems listed under `moved most`

@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Sequence
 from importlib.metadata import version
 
+from markscheme.errors import counted
 from markscheme.reporting.comparing import Compared, labels, open_ranks
 from markscheme.reporting.estimates import Estimate, as_estimate
 from markscheme.reporting.family import MacroCompared
@@ -14,7 +15,6 @@ from markscheme.reporting.settings import run_names
 from markscheme.reporting.sheets import escape_latex
 from markscheme.reporting.summary import Summary
 from markscheme.reporting.table import Table
-from markscheme.reporting.terminal import counted
 from markscheme.statistics import Comparison, Interval, Ranking
 
 CUT_OFF = 0.05  # the share of truncated responses above which the sentence mentions the token limit

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from markscheme.errors import UsageError, option
+from markscheme.errors import UsageError, counted, option
 from markscheme.reporting.comparing import Terms
 from markscheme.reporting.estimates import DifferenceEstimate, Estimate
 from markscheme.reporting.figures import about, bounds
 from markscheme.reporting.picks import with_picks
 from markscheme.reporting.sheets import Sheet, Show, csv_text, flat, json_text, print_sheet, sheets_text
 from markscheme.reporting.summary import marked_label, summarize
-from markscheme.reporting.terminal import counted, print_sentence
+from markscheme.reporting.terminal import print_sentence
 from markscheme.runs.folder import Run
 from markscheme.statistics import Population
 from markscheme.statistics.comparison import Moved

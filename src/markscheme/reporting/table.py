@@ -14,13 +14,12 @@ from typing import Any, NamedTuple, TypeVar
 
 import msgspec
 
-from markscheme.errors import UsageError, needed
+from markscheme.errors import UsageError, counted, needed
 from markscheme.reporting.estimates import Estimate, as_estimate
 from markscheme.reporting.figures import about, figures_of, size, variance_rows
 from markscheme.reporting.settings import columns, differing, names_tell_models, run_names, settings_of
 from markscheme.reporting.sheets import Sheet, Show, csv_text, flat, json_text, sheets_text
 from markscheme.reporting.summary import RATES, Summary
-from markscheme.reporting.terminal import counted
 from markscheme.runs.usage import Usage
 from markscheme.statistics import Interval, Population, VarianceTable, macro
 from markscheme.statistics.repeats import Repeated

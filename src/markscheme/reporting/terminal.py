@@ -17,11 +17,6 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 
-def counted(number: int, noun: str) -> str:
-    """Return `1 problem`, `2 problems`."""
-    return f"{number:,} {noun}{'s' * (number != 1)}"
-
-
 def print_json(value: Any) -> None:
     """Print one JSON document on standard output."""
     sys.stdout.write(msgspec.json.format(msgspec.json.encode(value), indent=2).decode() + "\n")
@@ -48,11 +43,8 @@ def print_table(title: str, rows: Sequence[Mapping[str, Any]], fold: str | None 
 
     table = RichTable(box=None, pad_edge=False)
     for column in rows[0]:
-        table.add_column(
-            column,
-            no_wrap=column != fold if fold else column == "name",
-            overflow="fold" if column == fold else "ellipsis",
-        )
+        fixed = column != fold if fold else column == "name"
+        table.add_column(column, no_wrap=fixed, overflow="ellipsis" if fixed else "fold")
     for row in rows:
         cells = (", ".join(map(str, value)) if isinstance(value, list) else str(value) for value in row.values())
         table.add_row(*(literal(cell) for cell in cells))
