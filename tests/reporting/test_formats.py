@@ -12,20 +12,11 @@ from markscheme.cli import main
 from markscheme.errors import UsageError
 from markscheme.reporting.estimates import Estimate
 from markscheme.reporting.figures import caveats, plus_minus
-from markscheme.reporting.pivot import pivot_text
+from markscheme.reporting.pivot import pivot
 from markscheme.reporting.report_text import print_comparison_table
 from markscheme.reporting.settings import legend, run_names
 from markscheme.reporting.summary import summarize
-from markscheme.reporting.table import (
-    Table,
-    macro_average,
-    make_table,
-    to_csv,
-    to_json,
-    to_latex,
-    to_markdown,
-    write_parquet,
-)
+from markscheme.reporting.table import Table, document, macro_average, make_table, write_parquet
 
 
 @pytest.fixture(scope="module")
@@ -34,14 +25,14 @@ def table(replayed):
 
 
 def test_csv_when_read_back_then_has_the_figures(table):
-    first, second = csv.DictReader(io.StringIO(to_csv(table)))
+    first, second = csv.DictReader(io.StringIO(document(table).text("csv")))
     assert float(first["accuracy"]) == pytest.approx(0.25)
     assert float(second["pass@2"]) == 1.0
     assert float(second["accuracy_low"]) < 1.0
 
 
 def test_json_when_read_back_then_has_every_run(table):
-    assert [run["benchmark"] for run in json.loads(to_json(table))["runs"]] == ["aime-sample"] * 2
+    assert [run["benchmark"] for run in json.loads(document(table).text("json"))["runs"]] == ["aime-sample"] * 2
 
 
 def test_parquet_when_read_back_then_equals_the_csv(table, tmp_path):
@@ -52,14 +43,14 @@ def test_parquet_when_read_back_then_equals_the_csv(table, tmp_path):
 
 
 def test_markdown_when_printed_then_states_problems_samples_protocol_and_data(table):
-    text = to_markdown(table)
+    text = document(table).text("markdown")
     assert "25.0 [" in text
     assert "6 problems × 4 samples, protocol aime@8, data " in text
 
 
 def test_latex_when_model_has_underscores_then_they_are_escaped(table):
     odd = msgspec.structs.replace(table.runs[0], model="a_b&c")
-    text = to_latex(Table([odd], {}))
+    text = document(Table([odd], {})).text("latex")
     assert r"aime-sample & a\_b\&c & 6 $\times$ 4 & $25.0_{-" in text
 
 
@@ -114,10 +105,10 @@ def test_report_when_two_benchmarks_then_the_macro_average_is_in_every_format(ta
     )
     made = make_table([few, many])
     average = f"{100 * made.macro['accuracy'].value:.1f}"
-    assert "the macro average is about these 2 benchmarks and no others" in to_markdown(made)
-    assert f"| {average} [" in to_markdown(made).split("macro average")[1]
-    assert f"& ${average}" in to_latex(made).split("macro average")[-1]
-    assert list(csv.DictReader(io.StringIO(to_csv(made))))[-1]["run"] == "macro average"
+    assert "the macro average is about these 2 benchmarks and no others" in document(made).text("markdown")
+    assert f"| {average} [" in document(made).text("markdown").split("macro average")[1]
+    assert f"& ${average}" in document(made).text("latex").split("macro average")[-1]
+    assert list(csv.DictReader(io.StringIO(document(made).text("csv"))))[-1]["run"] == "macro average"
 
 
 def test_report_when_rates_are_printed_then_correct_has_the_interval_of_accuracy(table):
@@ -140,7 +131,7 @@ def test_report_when_samples_are_repeated_then_the_variance_table_says_what_more
     found = table.runs[0].variance
     assert found.half_width_endless <= found.half_width_more <= found.half_width
     assert found.these_half_width_more < found.these_half_width
-    assert "4 more samples per problem" in to_markdown(table)
+    assert "4 more samples per problem" in document(table).text("markdown")
 
 
 def test_caveats_when_problems_are_few_then_the_report_says_what_they_may_lack(table):
@@ -163,9 +154,9 @@ def test_caveats_when_one_sample_on_exactly_these_problems_then_what_it_cannot_t
 def test_figures_when_undefined_then_never_zero(table):
     undefined = msgspec.structs.replace(table.runs[0], accuracy=Estimate(None), pass_at_k={})
     shown = Table([undefined], {})
-    assert "| undefined |" in to_markdown(shown)
-    assert next(csv.DictReader(io.StringIO(to_csv(shown))))["accuracy"] == ""
-    assert "& -- " in to_latex(shown)
+    assert "| undefined |" in document(shown).text("markdown")
+    assert next(csv.DictReader(io.StringIO(document(shown).text("csv"))))["accuracy"] == ""
+    assert "& -- " in document(shown).text("latex")
 
 
 def test_macro_average_when_two_benchmarks_of_one_model_then_each_weighs_the_same(table):
@@ -242,14 +233,18 @@ def sweep(table):
 
 def test_table_when_settings_differ_then_they_are_columns_in_every_format(sweep, capsys):
     assert sweep.differing == ["name", "max_tokens"]  # not the temperature, which each benchmark chose
-    rows = list(csv.DictReader(io.StringIO(to_csv(sweep))))
+    rows = list(csv.DictReader(io.StringIO(document(sweep).text("csv"))))
     assert [row["max_tokens"] for row in rows[:2]] == ["1024", "4096"]
     assert rows[0]["name"] == "small"
     assert rows[0]["model"] == "openai/small"
-    assert to_markdown(sweep).startswith("| benchmark | model | max tokens | problems × samples | accuracy |")
-    assert "| aime | small | 1024 |" in to_markdown(sweep)
-    assert "aime & small & 1024 &" in to_latex(sweep)
-    assert json.loads(to_json(sweep))["differing"] == ["name", "max_tokens"]
+    assert (
+        document(sweep)
+        .text("markdown")
+        .startswith("| benchmark | model | max tokens | problems × samples | accuracy |")
+    )
+    assert "| aime | small | 1024 |" in document(sweep).text("markdown")
+    assert "aime & small & 1024 &" in document(sweep).text("latex")
+    assert json.loads(document(sweep).text("json"))["differing"] == ["name", "max_tokens"]
     print_comparison_table(sweep)
     shown = capsys.readouterr().out
     assert "max tokens" in shown
@@ -257,17 +252,17 @@ def test_table_when_settings_differ_then_they_are_columns_in_every_format(sweep,
 
 
 def test_pivot_when_models_and_benchmarks_are_many_then_one_row_a_model_and_setting(sweep):
-    latex = pivot_text(sweep, "accuracy", "latex")
+    latex = pivot(sweep, "accuracy").text("latex")
     assert r"\begin{tabular}{llrrr}" in latex
     assert r"small & 1024 & $20.0 \pm 10.0$ & $32.5 \pm 10.0$ & $26.2 \pm 7.1$ \\" in latex
-    rows = json.loads(pivot_text(sweep, "accuracy", "json"))
+    rows = json.loads(pivot(sweep, "accuracy").text("json"))
     assert [(row["model"], row["max_tokens"]) for row in rows] == [
         ("small", "1024"), ("small", "4096"), ("large", "1024"), ("large", "4096"),
     ]  # fmt: skip
     assert rows[0]["aime"] == pytest.approx(0.2)
     assert rows[0]["macro average_low"] == pytest.approx(0.2625 - 0.1 / 2**0.5)
     with pytest.raises(UsageError, match="one run"):
-        pivot_text(Table([*sweep.runs, sweep.runs[0]], {}, sweep.differing), "accuracy", "csv")
+        pivot(Table([*sweep.runs, sweep.runs[0]], {}, sweep.differing), "accuracy").text("csv")
 
 
 def test_names_when_only_a_setting_differs_then_that_is_the_name(sweep):

@@ -17,8 +17,9 @@ from markscheme.reporting.family import MacroCompared
 from markscheme.reporting.figures import figures_of
 from markscheme.reporting.planning import design_line, design_rows, plan_range, plan_rows
 from markscheme.reporting.plots import distinct
+from markscheme.reporting.sheets import TEXT_FORMATS
 from markscheme.reporting.summary import Summary
-from markscheme.reporting.table import TEXT_FORMATS, Table, flat_kinds, flat_rows, intervals, named_notes, shown_rows
+from markscheme.reporting.table import Table, document, flat_kinds, flat_rows, intervals, named_notes, shown_rows
 from markscheme.statistics.designs import Designs
 
 if TYPE_CHECKING:
@@ -96,11 +97,11 @@ class Report(Result):
 
     def text(self, form: str = "markdown", pivot: str | None = None) -> str:
         """Return the report as Markdown, LaTeX, CSV or JSON; `pivot="accuracy"` has one column per benchmark."""
-        from markscheme.reporting.pivot import pivot_text
+        from markscheme.reporting.pivot import pivot as pivoted
 
         if form not in TEXT_FORMATS:
             return super().text(form)  # which refuses it
-        return pivot_text(self.table, pivot, form) if pivot else TEXT_FORMATS[form](self.table)
+        return (pivoted(self.table, pivot) if pivot else document(self.table)).text(form)
 
     def plot(self) -> Figure:
         """Plot pass@k against k with its interval, one line per run."""

@@ -25,7 +25,7 @@ def run(args: argparse.Namespace) -> int:
     if args.json:
         print_json(compared if len(compared) > 1 else compared[0])
     elif args.format != "table":
-        from markscheme.reporting.sentence import FORMS
+        from markscheme.reporting.sheets import FORMS
 
         print("\n\n".join(FORMS[args.format](each.sentence) for each in compared))
     else:

@@ -128,7 +128,7 @@ def _say(plan: Sequence[Forecast], folder: Path, *, json: bool, dry: bool) -> No
 
 def print_grid(paths: Sequence[Path]) -> None:
     """Print one table: models and settings as rows, benchmarks and their mean as columns, with intervals and ranks."""
-    from markscheme.reporting.report_text import print_pivot
+    from markscheme.reporting.pivot import pivot
     from markscheme.reporting.summary import summarize
     from markscheme.reporting.table import make_table
     from markscheme.runs import Run
@@ -142,7 +142,7 @@ def print_grid(paths: Sequence[Path]) -> None:
         rank = f" · {ranks[summary.run, False]}" if (summary.run, False) in ranks else ""
         return rank + (f" ({summary.missing} missing)" if summary.missing else "")
 
-    print_pivot(make_table([summarize(run) for run in runs]), "accuracy", mark, " · rank" if ranks else "")
+    pivot(make_table([summarize(run) for run in runs]), "accuracy", mark, " · rank" if ranks else "").print()
 
 
 def _ranks(runs: Sequence[Run]) -> dict[tuple[str, bool], str]:

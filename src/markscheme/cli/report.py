@@ -6,19 +6,24 @@ import argparse
 import sys
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from markscheme.cli import complain
 from markscheme.cli.page import call
 from markscheme.errors import UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
+
+    from matplotlib.figure import Figure
 
     from markscheme.api.results import Report
+    from markscheme.reporting.sheets import Document
     from markscheme.reporting.summary import Summary
     from markscheme.reporting.table import Table
     from markscheme.runs.folder import Run
+
+    Figures = Mapping[str, Callable[[], Figure]]
 
 
 def run(args: argparse.Namespace) -> int:
@@ -27,11 +32,14 @@ def run(args: argparse.Namespace) -> int:
     args.format = "json" if args.json else args.format
     made = call(report, args, pass_k=_numbers(args.pass_k, "-k"))
     complain_of_alterations(made.opened)
-    if args.token_limits:
-        return _token_limits(args, made)
-    if args.series:
-        return _series(args, made)
-    _write_or_print(made.table, args.format, args.output, args.pivot)
+    if args.token_limits or args.series:
+        document, figures = _token_limits(args, made) if args.token_limits else _series(args, made)
+        if args.format == "parquet":
+            raise UsageError("this report can be written as markdown, json, csv or latex: add --format")
+        _write_or_print(document, args)
+        _save_figures(figures if args.plots else {}, args)
+        return 0
+    _report(made.table, args)
     if args.plots:
         from markscheme.reporting.run_plots import write_plots
 
@@ -43,20 +51,19 @@ def run(args: argparse.Namespace) -> int:
     return 0 if args.fail_below is None else _fail_below(args.fail_below, made.runs)
 
 
-def _token_limits(args: argparse.Namespace, made: Report) -> int:
-    """Report the scores at smaller token limits instead of the usual figures."""
+def _token_limits(args: argparse.Namespace, made: Report) -> tuple[Document, Figures]:
+    """Return the scores at smaller token limits instead of the usual figures."""
     from markscheme.reporting.run_plots import limits_figure
-    from markscheme.reporting.token_limits import limits_text, print_limits, read_limits, token_limits
+    from markscheme.reporting.token_limits import document, read_limits, token_limits
 
     limits, population = read_limits(args.token_limits), made.runs[0].population
     every = [token_limits(run, limits, args.protocol, population, args.tokenizer) for run in made.opened]
-    figures = {"token-limits": lambda: limits_figure(every, made.runs)}
-    return _other_report(args, every, limits_text, print_limits, figures)
+    return document(every), {"token-limits": lambda: limits_figure(every, made.runs)}
 
 
-def _series(args: argparse.Namespace, made: Report) -> int:
-    """Report the scores over training steps instead of the usual figures."""
-    from markscheme.reporting.series import print_series, series_figure, series_of, series_text
+def _series(args: argparse.Namespace, made: Report) -> tuple[Document, Figures]:
+    """Return the scores over training steps instead of the usual figures."""
+    from markscheme.reporting.series import document, series_figure, series_of
 
     between = _numbers(args.between, "--between") or ()
     if len(between) not in (0, 2):
@@ -64,32 +71,57 @@ def _series(args: argparse.Namespace, made: Report) -> int:
     metric = args.metric[0] if args.metric else "accuracy"
     every = series_of(made.opened, metric, args.protocol, made.runs[0].population, between)
     figures = {f"series-{each.benchmark.replace('/', '-')}": partial(series_figure, each) for each in every}
-    return _other_report(args, every, series_text, print_series, figures)
+    return document(every), figures
 
 
-def _other_report(args: argparse.Namespace, every: Any, text: Any, show: Any, figures: Mapping[str, Any]) -> int:
-    """Print or write one of the other reports, and its plots."""
+def _save_figures(figures: Figures, args: argparse.Namespace) -> None:
+    from markscheme.reporting.plots import save
+
+    for name, draw in figures.items():
+        Path(args.plots).mkdir(parents=True, exist_ok=True)
+        file = Path(args.plots) / f"{name}.{args.plot_format}"
+        save(draw(), file)
+        complain(f"wrote {file}")
+
+
+def _report(table: Table, args: argparse.Namespace) -> None:
+    """Write or print the usual figures."""
+    from markscheme.reporting.pivot import pivot
+    from markscheme.reporting.report_text import print_comparison_table, print_summary
+    from markscheme.reporting.sentence import report_sentence
+    from markscheme.reporting.table import document, write_parquet
+    from markscheme.reporting.terminal import print_sentence
+
+    if args.format == "parquet":
+        if args.pivot:
+            raise UsageError("--pivot cannot be used with --format parquet, which has one row per run")
+        if args.output is None:
+            raise UsageError("--format parquet needs -o FILE.parquet")
+        write_parquet(table, Path(args.output))
+    elif args.pivot or args.format != "table" or args.output is not None:
+        made = pivot(table, args.pivot) if args.pivot else document(table)
+        _write_or_print(made._replace(sentences=[report_sentence(table)]), args)
+    else:
+        if len(table.runs) == 1:
+            print_summary(table.runs[0])
+        else:
+            print_comparison_table(table)
+        print_sentence(report_sentence(table))
+
+
+def _write_or_print(document: Document, args: argparse.Namespace) -> None:
     from markscheme.runs.folder import write_atomically
 
-    form = args.format
-    if form == "parquet" or (form == "table" and args.output):
-        raise UsageError("this report can be written as markdown, json, csv or latex: add --format")
-    if form == "table":
-        for each in every:
-            show(each)
-    elif args.output:
-        write_atomically(Path(args.output), text(every, form).encode())
+    if args.format != "table":
+        text = document.text(args.format, sentences=True)
+        if args.output is None:
+            sys.stdout.write(text)
+        else:
+            write_atomically(Path(args.output), text.encode())
+    elif args.output is not None:
+        raise UsageError("-o needs --format markdown, json, csv, latex or parquet")
     else:
-        sys.stdout.write(text(every, form))
-    if args.plots:
-        from markscheme.reporting.plots import save
-
-        Path(args.plots).mkdir(parents=True, exist_ok=True)
-        for name, draw in figures.items():
-            file = Path(args.plots) / f"{name}.{args.plot_format}"
-            save(draw(), file)
-            complain(f"wrote {file}")
-    return 0
+        document.print()
 
 
 def _fail_below(percent: float, runs: Sequence[Summary]) -> int:
@@ -114,40 +146,6 @@ def complain_of_alterations(runs: Sequence[Run]) -> None:
     for each in runs:
         if line := alteration_line(each.path, each.manifest):
             complain(line)
-
-
-def _write_or_print(table: Table, form: str, output: str | None, pivot: str | None) -> None:
-    from markscheme.reporting.pivot import pivot_text
-    from markscheme.reporting.report_text import print_comparison_table, print_pivot, print_summary
-    from markscheme.reporting.sentence import FORMS, report_sentence
-    from markscheme.reporting.table import TEXT_FORMATS, write_parquet
-    from markscheme.reporting.terminal import print_sentence
-    from markscheme.runs.folder import write_atomically
-
-    if form == "parquet":
-        if pivot:
-            raise UsageError("--pivot cannot be used with --format parquet, which has one row per run")
-        if output is None:
-            raise UsageError("--format parquet needs -o FILE.parquet")
-        write_parquet(table, Path(output))
-    elif form != "table":
-        text = pivot_text(table, pivot, form) if pivot else TEXT_FORMATS[form](table)
-        if form in ("markdown", "latex") and (sentence := report_sentence(table)):
-            text += f"\n{FORMS[form](sentence)}\n"
-        if output is None:
-            sys.stdout.write(text)
-        else:
-            write_atomically(Path(output), text.encode())
-    elif output is not None:
-        raise UsageError("-o needs --format markdown, json, csv, latex or parquet")
-    else:
-        if pivot:
-            print_pivot(table, pivot)
-        elif len(table.runs) == 1:
-            print_summary(table.runs[0])
-        else:
-            print_comparison_table(table)
-        print_sentence(report_sentence(table))
 
 
 def _save_results(file: str, runs: Sequence[Run], protocol: str) -> None:

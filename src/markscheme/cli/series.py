@@ -50,12 +50,11 @@ def run_series(args: argparse.Namespace, backends: Sequence[str], names: Sequenc
 
 def _show(folder: str) -> None:
     """Print the series so far, once there are two steps."""
-    from markscheme.reporting.series import print_series, series_of
+    from markscheme.reporting.series import document, series_of
     from markscheme.runs import find_runs
 
     try:
         made = series_of(find_runs([folder]))
     except UsageError:  # one step
         return
-    for each in made:
-        print_series(each)
+    document(made).print()

@@ -8,7 +8,7 @@ from typing import Any
 from markscheme.errors import UsageError
 from markscheme.reporting.estimates import Estimate
 from markscheme.reporting.figures import figures_of
-from markscheme.reporting.sheets import Sheet, Show, csv_text, flat, json_text, sheets_text
+from markscheme.reporting.sheets import Document, Rows, Sheet, Show, flat
 from markscheme.reporting.summary import Summary
 from markscheme.reporting.table import Table, below, intervals, macro_average, named, named_notes
 
@@ -17,8 +17,8 @@ Cells = tuple[tuple[str, str], ...]
 Mark = Callable[[Summary], str]
 
 
-def pivot_sheet(table: Table, metric: str, mark: Mark = lambda _: "") -> Sheet:
-    """Return the table of one figure; `mark` adds a text to the figure of a run."""
+def pivot(table: Table, metric: str, mark: Mark = lambda _: "", more: str = "") -> Document:
+    """Return the table of one figure; `mark` adds a text to the figure of a run, and `more` explains it."""
     runs = _runs_by_row(table)
 
     def rows(show: Show) -> list[dict[str, str]]:
@@ -32,7 +32,9 @@ def pivot_sheet(table: Table, metric: str, mark: Mark = lambda _: "") -> Sheet:
         ]
 
     mean = ", averaged over these benchmarks" * (len(_benchmarks(table)) > 1)
-    return Sheet(f"{metric}, %, with {intervals(table)}{mean}", rows, len(next(iter(runs))), below(table))
+    title = f"{metric}, %, with {intervals(table)}{mean}{more}"
+    flat_ = _flat_rows(table, metric)
+    return Document([Sheet(title, rows, len(next(iter(runs))), below(table), named_notes(table))], lambda: flat_, flat_)
 
 
 def _cell(show: Show, figure: Estimate, mark: Mark, run: Summary | None) -> str:
@@ -77,16 +79,11 @@ def _figure(summary: Summary, metric: str) -> Estimate:
     return figures[metric]
 
 
-def pivot_text(table: Table, metric: str, form: str) -> str:
-    """Return the table as Markdown, LaTeX, CSV or JSON."""
-    if form in ("markdown", "latex"):
-        sheet = pivot_sheet(table, metric)
-        notes = (f"note: {line}" for line in named_notes(table))
-        return sheets_text([sheet._replace(notes=[*sheet.notes, *notes])], form)
+def _flat_rows(table: Table, metric: str) -> Rows:
     rows = []
     for cells, runs in _runs_by_row(table).items():
         row: dict[str, Any] = {"metric": metric, **{name.replace(" ", "_"): value for name, value in cells}}
         for name, figure in _figures(table, runs, metric).items():
             row |= flat(name, figure)
         rows.append(row)
-    return csv_text(rows) if form == "csv" else json_text(rows)
+    return rows

@@ -11,8 +11,7 @@ from markscheme.reporting.drawing import looked_line
 from markscheme.reporting.estimates import Estimate
 from markscheme.reporting.family import MacroCompared
 from markscheme.reporting.figures import about, bar, conditions, figures_of, size, value_and_interval, variance_rows
-from markscheme.reporting.pivot import Mark, pivot_sheet
-from markscheme.reporting.sheets import Sheet, print_sheet
+from markscheme.reporting.sheets import Sheet
 from markscheme.reporting.summary import Summary
 from markscheme.reporting.table import Table, below, group_rows, interval_of, intervals, named, named_notes, shown_rows
 from markscheme.reporting.terminal import console, literal, print_notes, print_sentence, print_table
@@ -49,7 +48,7 @@ def print_summary(summary: Summary) -> None:
     screen.print(figures)
     screen.print(interval_of(summary.population), style="dim")
     for field, groups in summary.groups.items():
-        print_sheet(Sheet(f"accuracy by {field}, %", group_rows(field, groups)))
+        Sheet(f"accuracy by {field}, %", group_rows(field, groups)).print()
     if summary.variance is not None:
         print_table("sources of uncertainty, in points (s.e. = standard error)", variance_rows(summary.variance))
     print_notes(screen, summary.warnings)
@@ -68,24 +67,15 @@ def print_comparison_table(table: Table) -> None:
     """Print several runs side by side, and their macro average."""
     # pass@1 is accuracy by another name; on a screen one of them is enough.
     hidden = {"pass@1"} | ({"missing"} if not any(run.missing for run in table.runs) else set())
-    print_sheet(
-        Sheet(
-            f"percent, with {intervals(table)}",
-            lambda show: [
-                {name: cell for name, cell in row.items() if name not in hidden} for row in shown_rows(table, show)
-            ],
-            len(named(table.runs[0], table)) + 1,
-            below(table),
-        )
-    )
-    print_notes(console(), named_notes(table))
-
-
-def print_pivot(table: Table, metric: str, mark: Mark = lambda _: "", more: str = "") -> None:
-    """Print models and settings down, benchmarks across."""
-    sheet = pivot_sheet(table, metric, mark)
-    print_sheet(sheet._replace(title=sheet.title + more))
-    print_notes(console(), named_notes(table))
+    Sheet(
+        f"percent, with {intervals(table)}",
+        lambda show: [
+            {name: cell for name, cell in row.items() if name not in hidden} for row in shown_rows(table, show)
+        ],
+        len(named(table.runs[0], table)) + 1,
+        below(table),
+        named_notes(table),
+    ).print()
 
 
 def print_compared(compared: Compared | MacroCompared) -> None:

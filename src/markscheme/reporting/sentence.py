@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from importlib.metadata import version
 
 from markscheme.errors import counted
@@ -12,23 +11,12 @@ from markscheme.reporting.estimates import Estimate, as_estimate
 from markscheme.reporting.family import MacroCompared
 from markscheme.reporting.figures import about, asked_with, figures_of
 from markscheme.reporting.settings import run_names
-from markscheme.reporting.sheets import escape_latex
 from markscheme.reporting.summary import Summary
 from markscheme.reporting.table import Table
 from markscheme.statistics import Comparison, Interval, Ranking
 
 CUT_OFF = 0.05  # the share of truncated responses above which the sentence mentions the token limit
 MOST_NAMED = 3
-FORMS: dict[str, Callable[[str], str]] = {
-    "text": lambda text: text,
-    "markdown": lambda text: text.replace("_", r"\_").replace("*", r"\*"),
-    "latex": lambda text: (
-        re.sub(r"`([^`]*)`", r"\\texttt{\1}", escape_latex(text))
-        .replace(" \\%", r"\,\%")
-        .replace("−", "$-$")
-        .replace("×", r"$\times$")
-    ),
-}
 
 
 def report_sentence(table: Table) -> str:

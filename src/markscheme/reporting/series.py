@@ -12,9 +12,8 @@ from markscheme.reporting.comparing import Terms
 from markscheme.reporting.estimates import DifferenceEstimate, Estimate
 from markscheme.reporting.figures import about, bounds
 from markscheme.reporting.picks import with_picks
-from markscheme.reporting.sheets import Sheet, Show, csv_text, flat, json_text, print_sheet, sheets_text
+from markscheme.reporting.sheets import Document, Sheet, Show, flat
 from markscheme.reporting.summary import marked_label, summarize
-from markscheme.reporting.terminal import print_sentence
 from markscheme.runs.folder import Run
 from markscheme.statistics import Population
 from markscheme.statistics.comparison import Moved
@@ -141,20 +140,14 @@ def _sheet(made: OverSteps) -> Sheet:
     return Sheet(title, lambda show: series_rows(made, show), 1, notes)
 
 
-def print_series(made: OverSteps) -> None:
-    """Print a series at a terminal."""
-    print_sheet(_sheet(made))
-    print_sentence(made.sentence)
-
-
-def series_text(made: Sequence[OverSteps], form: str) -> str:
-    """Return the series as Markdown, LaTeX, CSV or JSON."""
-    if form == "json":
-        return json_text(made if len(made) > 1 else made[0])
-    if form == "csv":
-        return csv_text([row for each in made for row in _flat_rows(each)])
-    sentences = "".join(f"\n{each.sentence}\n" for each in made) if form == "markdown" else ""
-    return sheets_text([_sheet(each) for each in made], form) + sentences
+def document(made: Sequence[OverSteps]) -> Document:
+    """Return the series of each benchmark as a report."""
+    return Document(
+        [_sheet(each) for each in made],
+        lambda: [row for each in made for row in _flat_rows(each)],
+        made if len(made) > 1 else made[0],
+        [each.sentence for each in made],
+    )
 
 
 def _flat_rows(made: OverSteps) -> list[dict[str, Any]]:

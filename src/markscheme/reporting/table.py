@@ -18,13 +18,12 @@ from markscheme.errors import UsageError, counted, needed
 from markscheme.reporting.estimates import Estimate, as_estimate
 from markscheme.reporting.figures import about, figures_of, size, variance_rows
 from markscheme.reporting.settings import columns, differing, names_tell_models, run_names, settings_of
-from markscheme.reporting.sheets import Sheet, Show, csv_text, flat, json_text, sheets_text
+from markscheme.reporting.sheets import Document, Rows, Sheet, Show, flat
 from markscheme.reporting.summary import RATES, Summary
 from markscheme.runs.usage import Usage
 from markscheme.statistics import Interval, Population, VarianceTable, macro
 from markscheme.statistics.repeats import Repeated
 
-Rows = list[dict[str, Any]]
 T = TypeVar("T")
 
 SIZE = "problems × samples"
@@ -193,16 +192,19 @@ def _flat_figures(figures: Mapping[str, Estimate], names: Sequence[str]) -> dict
     return row
 
 
-def sheets(table: Table) -> list[Sheet]:
-    """Return the table with its notes; then, for each of a few runs, accuracy by group and the sources of uncertainty."""
-    notes = [f"Percent, with {intervals(table)}.", *below(table), *(f"note: {line}" for line in named_notes(table))]
-    made = [Sheet("", lambda show: shown_rows(table, show), len(named(table.runs[0], table)), notes)]
+def document(table: Table) -> Document:
+    """Return the table with its notes; then, for each of a few runs, accuracy by group and the sources of uncertainty.
+
+    Shares are 0 to 1 in CSV and JSON, and empty or `null` where undefined.
+    """
+    labels, notes = len(named(table.runs[0], table)), [f"Percent, with {intervals(table)}.", *below(table)]
+    made = [Sheet("", lambda show: shown_rows(table, show), labels, notes, named_notes(table))]
     for summary, name in zip(table.runs, _names(table), strict=True):
         for field, parts in summary.groups.items() if len(table.runs) <= MOST_IN_FULL else ():
             made.append(Sheet(f"{name}, accuracy by {field}", group_rows(field, parts), extra=True))
         if summary.variance is not None and len(table.runs) <= MOST_IN_FULL:
             made.append(Sheet(f"{name}, sources of uncertainty in points", _variance(summary.variance), extra=True))
-    return made
+    return Document(made, lambda: flat_rows(table), table)
 
 
 def _variance(variance: VarianceTable) -> Callable[[Show], list[dict[str, str]]]:
@@ -216,26 +218,6 @@ def group_rows(field: str, parts: Mapping[str, Estimate]) -> Callable[[Show], li
     ]
 
 
-def to_markdown(table: Table) -> str:
-    """Return Markdown tables in percent with intervals."""
-    return sheets_text(sheets(table), "markdown")
-
-
-def to_latex(table: Table) -> str:
-    """Return one row per run as a booktabs table; notes and further tables are comments."""
-    return sheets_text(sheets(table), "latex")
-
-
-def to_csv(table: Table) -> str:
-    """Return comma-separated text, shares from 0 to 1, empty where undefined."""
-    return csv_text(flat_rows(table))
-
-
-def to_json(table: Table) -> str:
-    """Return everything, as in each run's `report.json`."""
-    return json_text(table)
-
-
 def write_parquet(table: Table, file: Path) -> None:
     """Write the rows of the CSV as Parquet (needs pyarrow)."""
     content = needed("pyarrow", "data").Table.from_pylist(flat_rows(table))
@@ -243,14 +225,6 @@ def write_parquet(table: Table, file: Path) -> None:
         needed("pyarrow.parquet", "data").write_table(content, file)
     except OSError as error:
         raise UsageError(f"cannot write {file}: {error.strerror or error}") from None
-
-
-TEXT_FORMATS: dict[str, Callable[[Table], str]] = {
-    "markdown": to_markdown,
-    "json": to_json,
-    "csv": to_csv,
-    "latex": to_latex,
-}
 
 
 def provenance(summaries: Sequence[Summary]) -> list[str]:

@@ -19,7 +19,7 @@ from markscheme.errors import UsageError, needed, option
 from markscheme.marking import mark_many
 from markscheme.reporting.estimates import Estimate, as_estimate, estimate, rate
 from markscheme.reporting.picks import picks_of
-from markscheme.reporting.sheets import Sheet, Show, csv_text, flat, json_text, print_sheet, sheets_text
+from markscheme.reporting.sheets import Document, Sheet, Show, flat
 from markscheme.reporting.summary import marked_label
 from markscheme.reporting.table import interval_of
 from markscheme.runs.columns import CODE, UNMARKED, VERDICTS
@@ -262,19 +262,13 @@ def _token_ends(model: str, named: str | None) -> tuple[str, Ends]:
     return f"the tokenizer {named or local.parent}", ends
 
 
-def limits_text(made: Sequence[TokenLimits], form: str) -> str:
-    """Return the tables as Markdown, LaTeX, CSV or JSON."""
-    if form == "json":
-        return json_text(made if len(made) > 1 else made[0])
-    if form == "csv":
-        return csv_text([row for each in made for row in _flat_rows(each)])
-    return sheets_text([sheet for each in made for sheet in _sheets(each)], form)
-
-
-def print_limits(made: TokenLimits) -> None:
-    """Print the tables at a terminal."""
-    for sheet in _sheets(made):
-        print_sheet(sheet)
+def document(made: Sequence[TokenLimits]) -> Document:
+    """Return the tables of every run as a report."""
+    return Document(
+        [sheet for each in made for sheet in _sheets(each)],
+        lambda: [row for each in made for row in _flat_rows(each)],
+        made if len(made) > 1 else made[0],
+    )
 
 
 def _sheets(made: TokenLimits) -> tuple[Sheet, Sheet]:
