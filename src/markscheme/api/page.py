@@ -40,19 +40,18 @@ class Drawn(str):
 
 def print_page(parts: Iterable[Part]) -> None:
     """Print a page at a terminal."""
-    from markscheme.reporting.terminal import console, literal, print_table
+    from markscheme.reporting.terminal import print_table, say
 
-    screen = console()
     for kind, content in _safe(parts):
         if kind == "table":
             print_table("", content)
         elif kind == "items":
             for item in content:
-                screen.print(literal(f"  {item}"), soft_wrap=True)
+                say(f"  {item}")
         elif kind == "quote":
-            screen.print(literal("… " + one_line(content)[-QUOTED:]), style="dim", soft_wrap=True)
+            say("… " + one_line(content)[-QUOTED:], style="dim")
         else:
-            screen.print(literal(content), style="" if kind == "text" else "bold", soft_wrap=True)
+            say(content, style="" if kind == "text" else "bold")
 
 
 def plain_page(parts: Iterable[Part]) -> str:

@@ -14,7 +14,7 @@ from markscheme.reporting.figures import about, bar, conditions, figures_of, siz
 from markscheme.reporting.sheets import Sheet
 from markscheme.reporting.summary import Summary
 from markscheme.reporting.table import Table, below, group_rows, interval_of, intervals, named, named_notes, shown_rows
-from markscheme.reporting.terminal import console, literal, print_notes, print_sentence, print_table
+from markscheme.reporting.terminal import print_cells, print_notes, print_sentence, print_table, say, width
 from markscheme.statistics import Comparison, Interval, Ranking
 
 MOST_MOVED = 10  # problems listed under `moved most`
@@ -24,35 +24,28 @@ MOST_NAMED = 6  # runs whose values of a setting are listed by name
 
 def print_summary(summary: Summary) -> None:
     """Print one run: accuracy and pass@k with intervals, counts by verdict, groups, uncertainty and notes."""
-    from rich.table import Column
-    from rich.table import Table as RichTable
-
-    screen = console()
-    screen.print(
-        f"[bold]{literal(summary.benchmark)}[/] · {literal(summary.model)} · "
-        f"{size(summary)} · protocol {summary.protocol}"
-    )
+    say((summary.benchmark, "bold"), f" · {summary.model} · {size(summary)} · protocol {summary.protocol}")
     if asked := conditions(summary):
-        screen.print(asked, style="dim")
-    figures = RichTable("", Column(justify="right"), "", "", box=None, pad_edge=False, show_header=False)
+        say(asked, style="dim")
+    figures: list[list[str]] = []
     scores = {name: each for name, each in figures_of(summary).items() if name != "truncation"}
     # A single score needs no bar, and a narrow screen has no room for one next to the words.
-    bars = len(scores) > 1 and not (screen.width < 100 and any(each.undefined for each in scores.values()))
+    bars = len(scores) > 1 and not (width() < 100 and any(each.undefined for each in scores.values()))
     for name, estimate in scores.items():
         value, interval, *rest = [*value_and_interval(estimate), ""]
-        figures.add_row(literal(name), value, interval, "  ".join([bar(estimate), *rest] if bars else rest))
+        figures.append([name, value, interval, "  ".join([bar(estimate), *rest] if bars else rest)])
     for verdict, rate in summary.rates.items():
         value, interval, *rest = [*value_and_interval(rate), ""] if rate.value is not None else ["–", ""]
         count = _verdict_count(summary, verdict, rate)
-        figures.add_row(verdict, value, interval, "  ".join([count, *rest]), style="dim")
-    screen.print(figures)
-    screen.print(interval_of(summary.population), style="dim")
+        figures.append([verdict, value, interval, "  ".join([count, *rest])])
+    print_cells(figures, [""] * len(scores) + ["dim"] * len(summary.rates), right=1)
+    say(interval_of(summary.population), style="dim")
     for field, groups in summary.groups.items():
         Sheet(f"accuracy by {field}, %", group_rows(field, groups)).print()
     if summary.variance is not None:
         print_table("sources of uncertainty, in points (s.e. = standard error)", variance_rows(summary.variance))
-    print_notes(screen, summary.warnings)
-    screen.print(f"run folder: {literal(summary.run)}", soft_wrap=True)
+    print_notes(summary.warnings)
+    say(f"run folder: {summary.run}")
 
 
 def _verdict_count(summary: Summary, verdict: str, rate: Estimate) -> str:
@@ -80,27 +73,26 @@ def print_comparison_table(table: Table) -> None:
 
 def print_compared(compared: Compared | MacroCompared) -> None:
     """Print a comparison of two runs, a ranking of several, or two models over several benchmarks."""
-    screen = console()
     if isinstance(compared, MacroCompared):
         for part in compared.parts:
             print_compared(part)
-        screen.print(f"[bold]unweighted mean over {len(compared.parts)} benchmarks[/] · {compared.metric}")
-        screen.print(f"[bold]B − A  {_points(compared.difference)}[/]   p = {compared.p_value:.3g}")
+        say((f"unweighted mean over {len(compared.parts)} benchmarks", "bold"), f" · {compared.metric}")
+        say((f"B − A  {_points(compared.difference)}", "bold"), f"   p = {compared.p_value:.3g}")
         names = [*(part.benchmark for part in compared.parts), "mean"]
-        adjusted = ", ".join(f"{literal(name)} {p:.3g}" for name, p in zip(names, compared.adjusted, strict=False))
-        screen.print(f"p adjusted for all {len(compared.adjusted)} comparisons: {adjusted}", soft_wrap=True)
+        adjusted = ", ".join(f"{name} {p:.3g}" for name, p in zip(names, compared.adjusted, strict=False))
+        say(f"p adjusted for all {len(compared.adjusted)} comparisons: {adjusted}")
         if compared.margin is not None:
-            screen.print(margin_line(compared.margin), soft_wrap=True)
+            say(margin_line(compared.margin))
         print_sentence(compared.sentence)
         return
     for each in compared.differences:
         values = " | ".join(f"{name}: {value}" for name, value in each.values.items())
         if len(each.values) > MOST_NAMED:
             values = " | ".join(f"{value} ({counted(n, 'run')})" for value, n in Counter(each.values.values()).items())
-        print_notes(screen, [f"the runs differ in {each.what}: {values}"])
-    print_notes(screen, compared.notes)
+        print_notes([f"the runs differ in {each.what}: {values}"])
+    print_notes(compared.notes)
     if compared.cluster:
-        screen.print(f"problems with the same {literal(compared.cluster)} are not treated as independent")
+        say(f"problems with the same {compared.cluster} are not treated as independent")
     if compared.comparison is not None:
         _print_pair(compared, compared.comparison)
     if compared.ranking is not None:
@@ -109,46 +101,45 @@ def print_compared(compared: Compared | MacroCompared) -> None:
 
 
 def _print_pair(compared: Compared, pair: Comparison) -> None:
-    screen = console()
-    name_a, name_b = map(literal, compared.runs)
+    name_a, name_b = compared.runs
     what = {"problem": "shared problem", "": "problem"}.get(compared.pairing, compared.pairing.replace("_", " "))
-    screen.print(
-        f"[bold]{literal(compared.benchmark)}[/] · {pair.metric} · {counted(pair.problems, what)}"
+    say(
+        (compared.benchmark, "bold"),
+        f" · {pair.metric} · {counted(pair.problems, what)}"
         f"{', not paired' * (not compared.pairing)} · percent, for {about(pair.population)}",
-        soft_wrap=True,
     )
     if pair.unshared:
-        screen.print(f"{counted(pair.unshared, 'problem')} left out: one of the runs has no value there")
-    screen.print(f"A  {literal(_score(pair.a))}   {name_a}", soft_wrap=True)
-    screen.print(f"B  {literal(_score(pair.b))}   {name_b}", soft_wrap=True)
-    screen.print(f"[bold]B − A  {_points(pair.difference)}[/]")
+        say(f"{counted(pair.unshared, 'problem')} left out: one of the runs has no value there")
+    say(f"A  {_score(pair.a)}   {name_a}")
+    say(f"B  {_score(pair.b)}   {name_b}")
+    say(f"B − A  {_points(pair.difference)}", style="bold")
     if (unseen := pair.unseen) is not None:
         span = f"{100 * unseen.low:+.1f} to {100 * unseen.high:+.1f}"
-        screen.print(f"if one problem in twenty is of a kind that is absent here: {span}")
+        say(f"if one problem in twenty is of a kind that is absent here: {span}")
     if compared.corrected is not None:
         line = f"B − A  {_points(compared.corrected)}   corrected for marker errors found by people"
-        screen.print(line, soft_wrap=True)
+        say(line)
     better = min(max(pair.probability_better, 0.001), 0.999)  # never certain
-    screen.print(f"p = {pair.p_value:.3g} · B is better with probability {100 * better:.1f} %")
+    say(f"p = {pair.p_value:.3g} · B is better with probability {100 * better:.1f} %")
     found = "no difference"
     if pair.detectable is not None:
         found = f"a true difference of {100 * pair.detectable:.1f} points or more"
-    screen.print(f"with 80 % power this comparison detects {found}")
+    say(f"with 80 % power this comparison detects {found}")
     if (odds := pair.odds_ratio) is not None:
         span = f"{100 * odds.level:.3g} % interval {odds.low:.2f} to {odds.high:.2f}"
-        screen.print(f"odds ratio B : A {odds.estimate:.2f}   {span}")
+        say(f"odds ratio B : A {odds.estimate:.2f}   {span}")
     if pair.margin is not None:
-        screen.print(margin_line(pair.margin), soft_wrap=True)
+        say(margin_line(pair.margin))
     if compared.looked is not None:
-        screen.print(f"B against A during the run: {looked_line(compared.looked)}", soft_wrap=True)
-        print_notes(screen, ["the interval and p above do not allow for having looked; the always-valid one does"])
-    print_notes(screen, pair.caveats)
+        say(f"B against A during the run: {looked_line(compared.looked)}")
+        print_notes(["the interval and p above do not allow for having looked; the always-valid one does"])
+    print_notes(pair.caveats)
     if compared.pairing:
         _print_moved(compared, pair)
 
 
 def _print_moved(compared: Compared, pair: Comparison) -> None:
-    console().print(
+    say(
         f"{counted(pair.better, 'problem')} better, {pair.worse} worse, {pair.problems - pair.better - pair.worse} equal; "
         f"beyond chance: {sum(each.beyond_chance for each in pair.moved)}"
     )
@@ -169,25 +160,22 @@ def _print_moved(compared: Compared, pair: Comparison) -> None:
 
 
 def _print_ranking(compared: Compared, ranking: Ranking) -> None:
-    screen, label = console(), labels(compared)
-    screen.print(
-        f"[bold]{literal(compared.benchmark)}[/] · {ranking.metric} · {counted(ranking.problems, 'shared problem')} · "
-        f"{about(ranking.population)}",
-        soft_wrap=True,
+    label = labels(compared)
+    say(
+        (compared.benchmark, "bold"),
+        f" · {ranking.metric} · {counted(ranking.problems, 'shared problem')} · {about(ranking.population)}",
     )
     held = counted(ranking.comparisons, "comparison")
-    screen.print(f"simultaneous {100 * ranking.level:.3g} % intervals for all {held}, and so for the ranks")
+    say(f"simultaneous {100 * ranking.level:.3g} % intervals for all {held}, and so for the ranks")
     best = ", ".join(label.get(name, name) for name in ranking.best)
     if len(ranking.best) > MOST_NAMED:
         best = f"the {len(ranking.best)} runs that may have rank 1"
-    screen.print(f"[bold]best: {'' if len(ranking.best) == 1 else 'one of '}{literal(best)}[/]", soft_wrap=True)
+    say(f"best: {'' if len(ranking.best) == 1 else 'one of '}{best}", style="bold")
     if (least := _detected(ranking)) < 1:
-        screen.print(
-            f"with 80 % power a typical pair shows a true difference of about {100 * least:.0f} points or more"
-        )
+        say(f"with 80 % power a typical pair shows a true difference of about {100 * least:.0f} points or more")
     else:
-        screen.print("no difference is shown with 80 % power for a typical pair")
-    print_notes(screen, ranking.caveats)
+        say("no difference is shown with 80 % power for a typical pair")
+    print_notes(ranking.caveats)
     scores = [
         {"rank": ranks(each), f"{ranking.metric}, %": _score(each.score), "run": each.name} for each in ranking.models
     ]
@@ -204,7 +192,7 @@ def _print_ranking(compared: Compared, ranking: Ranking) -> None:
     ]
     print_table("differences in points", pairs, fold="pair")
     if more := len(ranking.pairs) - len(pairs):
-        screen.print(f"and {counted(more, 'pair')} with larger p; {option('json')} prints all", soft_wrap=True)
+        say(f"and {counted(more, 'pair')} with larger p; {option('json')} prints all")
 
 
 def _detected(ranking: Ranking) -> float:

@@ -12,7 +12,7 @@ import msgspec
 
 from markscheme.reporting.estimates import Estimate
 from markscheme.reporting.figures import bounds, plus_minus
-from markscheme.reporting.terminal import console, literal, print_notes, print_sentence, print_wide
+from markscheme.reporting.terminal import print_notes, print_sentence, print_wide, say
 from markscheme.statistics import Interval
 
 Show = Callable[[Estimate], str]
@@ -39,8 +39,8 @@ class Sheet(NamedTuple):
         """Print the table at a terminal, in parts if it is too wide."""
         print_wide(self.title, self.rows(bounds), self.labels)
         for line in self.notes:
-            console().print(literal(line), style="dim", soft_wrap=True)
-        print_notes(console(), self.warnings)
+            say(line, style="dim")
+        print_notes(self.warnings)
 
 
 class Document(NamedTuple):
