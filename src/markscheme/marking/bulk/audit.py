@@ -6,11 +6,12 @@ Responses are streamed. Only a limited number of those on which the protocols di
 from __future__ import annotations
 
 import itertools
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import msgspec
+from msgspec.structs import replace
 
 from markscheme.errors import MarkingError
 from markscheme.marking.marker import as_gold, judge_many
@@ -114,17 +115,16 @@ class _AuditCounts:
         self.rules, self.keep = rules, keep
         self.tallies: dict[str, Counter[tuple[str, Verdict]]] = {rule.name: Counter() for rule in rules}
         self.flags: dict[str, Counter[str]] = {rule.name: Counter() for rule in rules}
-        self.apart = {one.name: {other.name: 0 for other in rules if other is not one} for one in rules}
-        self.patterns: dict[Right, int] = {}
-        self.examples: dict[Right, list[Difference]] = {}
-        self.unread: dict[str, dict[str, Gold]] = {}  # by protocol, the golds that it cannot read, by problem
+        self.patterns: Counter[Right] = Counter()
+        self.examples: defaultdict[Right, list[Difference]] = defaultdict(list)
+        self.unread: defaultdict[str, dict[str, Gold]] = defaultdict(dict)  # by protocol and problem
         self.keys: set[str] = set()
         self.responses = self.errors = 0
 
     def note_unread(self, problem: Problem) -> None:
         for rule in self.rules:
             if not _reads(rule, problem.gold):
-                self.unread.setdefault(rule.name, {})[problem.key] = problem.gold
+                self.unread[rule.name][problem.key] = problem.gold
 
     def add(self, response: Response, problem: Problem, marks: dict[str, Mark]) -> None:
         self.responses += 1
@@ -134,31 +134,30 @@ class _AuditCounts:
             self.tallies[name][problem.key, mark.verdict] += 1
             self.flags[name].update(mark.flags)
         right = tuple(name for name, mark in marks.items() if mark.correct)
-        if not right or len(right) == len(marks):
-            return
-        for one in right:
-            for other in marks.keys() - set(right):
-                self.apart[one][other] += 1
-                self.apart[other][one] += 1
-        self.patterns[right] = self.patterns.get(right, 0) + 1
-        if len(kept := self.examples.setdefault(right, [])) < self.keep:
-            kept.append(Difference.of(response, problem, marks))
+        if 0 < len(right) < len(marks):
+            self.patterns[right] += 1
+            if self.patterns[right] <= self.keep:
+                self.examples[right].append(Difference.of(response, problem, marks))
 
     def audit(self, benchmark: str) -> Audit:
         rules = [rule for rule in self.rules if rule.name not in self.unread]
         names = [rule.name for rule in rules]
-        patterns, examples = _among(names, self.patterns, self.examples, self.keep)
-        by_count = sorted(patterns, key=lambda pattern: -patterns[pattern])
-        in_turn = itertools.zip_longest(*(examples[pattern] for pattern in by_count))
+        patterns, examples = self._among(names)
+        by_count = patterns.most_common()
+        in_turn = itertools.zip_longest(*(examples[right] for right, _ in by_count))
+
+        def apart(one: str, other: str) -> int:
+            return sum(count for right, count in by_count if (one in right) != (other in right))
+
         return Audit(
             benchmark=benchmark,
             responses=self.responses,
             problems=len(self.keys),
             errors=self.errors,
             scores=[score(rule.label, self.tallies[rule.name], self.flags[rule.name]) for rule in rules],
-            disagreements={one: {other: self.apart[one][other] for other in names if other != one} for one in names},
-            differing=sum(patterns.values()),
-            patterns=[Pattern(right=list(pattern), responses=patterns[pattern]) for pattern in by_count],
+            disagreements={one: {other: apart(one, other) for other in names if other != one} for one in names},
+            differing=patterns.total(),
+            patterns=[Pattern(right=list(right), responses=count) for right, count in by_count],
             differences=[each for turn in in_turn for each in turn if each is not None][: self.keep],
             left_out={
                 name: f"{len(golds)} of {len(self.keys)} golds are not numbers, such as {str(next(iter(golds.values())))[:40]!r}"
@@ -166,21 +165,17 @@ class _AuditCounts:
             },
         )
 
-
-def _among(
-    names: Sequence[str], patterns: dict[Right, int], examples: dict[Right, list[Difference]], keep: int
-) -> tuple[dict[Right, int], dict[Right, list[Difference]]]:
-    """Return patterns and examples without the left-out protocols, and without responses on which the others agree."""
-    counts: dict[Right, int] = {}
-    shown: dict[Right, list[Difference]] = {}
-    for pattern, count in patterns.items():
-        right = tuple(name for name in pattern if name in names)
-        if not right or len(right) == len(names):
-            continue
-        counts[right] = counts.get(right, 0) + count
-        kept = [msgspec.structs.replace(each, marks={n: each.marks[n] for n in names}) for each in examples[pattern]]
-        shown[right] = [*shown.get(right, []), *kept][:keep]
-    return counts, shown
+    def _among(self, names: Sequence[str]) -> tuple[Counter[Right], dict[Right, list[Difference]]]:
+        """Return patterns and examples without the left-out protocols, and without responses on which the others agree."""
+        patterns: Counter[Right] = Counter()
+        examples: defaultdict[Right, list[Difference]] = defaultdict(list)
+        for pattern, count in self.patterns.items():
+            right = tuple(name for name in pattern if name in names)
+            if 0 < len(right) < len(names):
+                patterns[right] += count
+                for each in self.examples[pattern]:
+                    examples[right].append(replace(each, marks={name: each.marks[name] for name in names}))
+        return patterns, examples
 
 
 def score(label: str, responses: Counter[tuple[str, Verdict]], flags: Counter[str] | None = None) -> Score:

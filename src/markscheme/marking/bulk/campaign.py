@@ -16,7 +16,7 @@ from collections.abc import Callable, Sequence
 from contextlib import ExitStack, closing
 from functools import partial
 from pathlib import Path
-from typing import Literal, Self
+from typing import Any, Literal, Self
 
 import msgspec
 
@@ -112,10 +112,6 @@ class MarkingPlan(msgspec.Struct, frozen=True, kw_only=True):
         return [Shard(files[number], start, end) for number, start, end in self.cuts]
 
 
-class _Stored(msgspec.Struct):
-    version: int = 1
-
-
 def make_plan(
     source: Path, files: Sequence[Path], protocol: str, golds: tuple[str, ...], think_end: str
 ) -> MarkingPlan:
@@ -129,17 +125,17 @@ def agreed_plan(folder: Path, plan: MarkingPlan) -> MarkingPlan:
     file = folder / PLAN_FILE
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        raw = file.read_bytes() if file.exists() else None
-        if raw is not None and msgspec.json.decode(raw, type=_Stored).version != VERSION:
-            raise UsageError(
-                f"{folder} holds marks of another version of markscheme; choose another {option('out')}, or remove it."
-            )
-        stored = msgspec.json.decode(raw, type=MarkingPlan) if raw is not None else None
+        if not file.exists():
+            write_atomically(file, msgspec.json.encode(plan))
+            return plan
+        raw = msgspec.json.decode(file.read_bytes(), type=dict[str, Any])
+        stored = msgspec.convert(raw, MarkingPlan) if raw.get("version") == VERSION else None
     except (OSError, msgspec.MsgspecError, UnicodeDecodeError) as error:
         raise JournalError(f"{folder} cannot be used for marks: {error}") from None
     if stored is None:
-        write_atomically(file, msgspec.json.encode(plan))
-        return plan
+        raise UsageError(
+            f"{folder} holds marks of another version of markscheme; choose another {option('out')}, or remove it."
+        )
     differing = [words for name, words in _COMPARED.items() if getattr(plan, name) != getattr(stored, name)]
     if differing:
         other = " and ".join(differing)

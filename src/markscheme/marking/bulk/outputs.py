@@ -93,7 +93,13 @@ class Matcher:
     """Find the texts of a row of stored outputs and the problem they answer."""
 
     def __init__(self, problems: Sequence[Problem] = ()) -> None:
-        self._find = _Finder(problems) if problems else None
+        self._problems = problems
+        bare = [squeezed(without_choices(problem.statement)) for problem in problems]
+        alone = Counter(bare)  # "Which of these is true?" does not identify a problem
+        self._named = {text: each for text, each in zip(bare, problems, strict=True) if alone[text] == 1}
+        self._named |= {problem.id: problem for problem in problems}
+        self._named |= {squeezed(problem.statement): problem for problem in problems}
+        self._named |= {problem.key: problem for problem in problems}
 
     def __call__(self, row: dict[str, Any] | str, file: str, place: str) -> tuple[Problem | None, Sequence[str | None]]:
         """Return the problem (one of those given, the row's own, or `None`) and the texts.
@@ -105,20 +111,9 @@ class Matcher:
         texts = [None] if row.get("error") else outputs(row)
         if texts is None:
             raise DataError(f"{file} {place} holds no output; it needs one of {', '.join(OUTPUT_FIELDS[:4])} ….")
-        return (self._find.of(row) if self._find else _own_problem(row, file, place)), texts
+        return (self._find(row) if self._problems else _own_problem(row, file, place)), texts
 
-
-class _Finder:
-    def __init__(self, problems: Sequence[Problem]) -> None:
-        self._problems = problems
-        bare = [squeezed(without_choices(problem.statement)) for problem in problems]
-        alone = Counter(bare)  # "Which of these is true?" does not identify a problem
-        self._named = {text: each for text, each in zip(bare, problems, strict=True) if alone[text] == 1}
-        self._named |= {problem.id: problem for problem in problems}
-        self._named |= {squeezed(problem.statement): problem for problem in problems}
-        self._named |= {problem.key: problem for problem in problems}
-
-    def of(self, row: dict[str, Any]) -> Problem | None:
+    def _find(self, row: dict[str, Any]) -> Problem | None:
         # The text before the id: files of other tools number their questions as they like.
         inner = row["doc"] if isinstance(row.get("doc"), dict) else {}
         for fields in (row, inner):
@@ -133,8 +128,8 @@ class _Finder:
 def response_of(row: dict[str, Any], text: str | None, problem: Problem, sample: int) -> Response:
     """Return the response of a row, with the fields of our own journal if they have the right type."""
     known: dict[str, Any] = {} if text is not None else {"error": "the file holds no output here"}
-    for field, kinds in (("reasoning", str), ("finish_reason", str), ("error", str), ("model", str)):
-        if isinstance(row.get(field), kinds) and row[field]:
+    for field in ("reasoning", "finish_reason", "error", "model"):
+        if row.get(field) and isinstance(row[field], str):
             known[field] = row[field]
     if known.get("finish_reason") not in (None, "stop", "length", "content_filter"):
         known["finish_reason"] = "other"

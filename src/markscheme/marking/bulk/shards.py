@@ -219,19 +219,13 @@ def _batch_size(group: Any) -> int:
     return max(1, min(BATCH, BATCH_BYTES * rows // max(1, size)))
 
 
-def _converted(batch: Any) -> Iterator[Row]:
-    step = max(1, batch.num_rows * SLICE_BYTES // max(1, batch.nbytes))
+def _converted(batch: Any, step: int = 0) -> Iterator[Row]:
+    step = step or max(1, batch.num_rows * SLICE_BYTES // max(1, batch.nbytes))
     for piece in (batch.slice(start, step) for start in range(0, batch.num_rows, step)):
         try:
-            rows = piece.to_pylist()
-        except (ValueError, OverflowError):  # text that is not UTF-8, a date out of range …: find the row
-            rows = [_converted_row(piece.slice(number, 1)) for number in range(piece.num_rows)]
-        yield from rows
-
-
-def _converted_row(row: Any) -> Row:
-    try:
-        values: dict[str, Any] = row.to_pylist()[0]
-    except (ValueError, OverflowError) as error:
-        return f"the row cannot be decoded ({first_line(error)})"
-    return values
+            yield from piece.to_pylist()
+        except (ValueError, OverflowError) as error:  # text that is not UTF-8, a date out of range …: find the row
+            if piece.num_rows > 1:
+                yield from _converted(piece, 1)
+            else:
+                yield f"the row cannot be decoded ({first_line(error)})"

@@ -26,7 +26,7 @@ from markscheme.statistics.counts import VERDICTS, Counts
 AT_ONCE = 1_000_000  # responses counted at a time: about 100 MB if every one answers another problem
 MOST_FILES = 200  # open at the same time; systems allow 256 and more
 
-_ROW = np.dtype([("problem", np.uint64), ("verdict", np.uint8), ("times", np.uint32)])
+_ROW = np.dtype([("problem", np.uint64), ("verdict", np.uint8)])
 _COLUMN = {str(verdict): place for place, verdict in enumerate(VERDICTS)}
 _MIX = np.random.default_rng(0).integers(0, 1 << 64, len(VERDICTS), dtype=np.uint64)
 
@@ -44,7 +44,7 @@ def tally_parts(parts: Sequence[Path], responses: int) -> tuple[Counts, npt.NDAr
     try:
         for rows in _whole_problems(parts, responses):
             alike.update(_by_problem(rows))
-    except OSError as error:  # a full disk: counting takes up to 13 bytes per response in addition to the marks
+    except OSError as error:  # a full disk: counting takes 9 bytes per response in addition to the marks
         raise JournalError(
             f"the verdicts in {parts[0].parent} cannot be counted ({first_line(error)}); all marks are kept, so give the "
             "same command again when there is room"
@@ -75,34 +75,26 @@ def _whole_problems(parts: Sequence[Path], responses: int) -> Iterator[Rows]:
 
 def _rows(part: Path) -> Rows:
     try:
-        counted = _counted_lines(part) if part.suffix == ".jsonl" else _counted_columns(part)
+        if part.suffix == ".jsonl":
+            with part.open("rb") as lines:
+                marks = list(map(msgspec.json.Decoder(_Verdict).decode, lines))
+            keys, verdicts = [mark.key for mark in marks], [mark.verdict for mark in marks]
+        else:
+            columns = arrow("pyarrow.parquet").read_table(part, columns=["key", "verdict"])
+            keys, verdicts = columns["key"].to_pylist(), columns["verdict"].to_pylist()
     except (OSError, ValueError) as error:  # pyarrow's errors are ValueErrors, and so are msgspec's
         raise JournalError(f"{part} is damaged ({first_line(error)}); remove it and give the command again.") from None
-    rows = np.empty(len(counted), _ROW)
-    rows["problem"] = np.fromiter((hash(key) for key, _ in counted), np.int64, len(counted)).view(np.uint64)
-    rows["verdict"] = [_COLUMN[verdict] for _, verdict in counted]
-    rows["times"] = list(counted.values())
+    rows = np.empty(len(keys), _ROW)
+    rows["problem"] = np.fromiter(map(hash, keys), np.int64, len(keys)).view(np.uint64)
+    rows["verdict"] = [_COLUMN[verdict] for verdict in verdicts]
     return rows
-
-
-def _counted_lines(part: Path) -> dict[tuple[str, str], int]:
-    decoder = msgspec.json.Decoder(_Verdict)
-    with part.open("rb") as lines:
-        return Counter((line.key, line.verdict) for line in map(decoder.decode, lines))
-
-
-def _counted_columns(part: Path) -> dict[tuple[str, str], int]:
-    columns = arrow("pyarrow.parquet").read_table(part, columns=["key", "verdict"])
-    counted = columns.group_by(["key", "verdict"]).aggregate([([], "count_all")])
-    keys = zip(counted["key"].to_pylist(), counted["verdict"].to_pylist(), strict=True)
-    return dict(zip(keys, counted["count_all"].to_pylist(), strict=True))
 
 
 def _by_problem(rows: Rows) -> Counter[tuple[int, ...]]:
     """Count the problems that have each row of counts."""
     problems, places = np.unique(rows["problem"], return_inverse=True)
     table = np.zeros((len(problems), len(VERDICTS)), dtype=np.uint32)
-    np.add.at(table, (places, rows["verdict"]), rows["times"])
+    np.add.at(table, (places, rows["verdict"]), 1)
     # Sorting rows takes ten times as long as sorting one random sum per row, and collisions are negligible.
     _, first, times = np.unique(table @ _MIX, return_index=True, return_counts=True)
     return Counter(dict(zip(map(tuple, table[first].tolist()), times.tolist(), strict=True)))
