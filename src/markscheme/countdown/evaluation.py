@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from markscheme.countdown.shapes import Split, inverted_products, layout
 
 Column = NDArray[Any]  # int64, or Python integers where those could overflow
+Values = tuple[Column, Column]  # numerators and denominators
 
 
 def exact_dtype(nums: Sequence[int], target: int) -> type:
@@ -26,12 +27,21 @@ def exact_dtype(nums: Sequence[int], target: int) -> type:
     return np.int64 if prod(1 + n for n in nums) * max(1, target) < 2**63 else object
 
 
-def sums(xn: Column, xd: Column, yn: Column, yd: Column) -> tuple[Column, Column, Column]:
-    """Return the numerators of x + y and x - y and their denominator; zeros if x or y is undefined."""
-    below = xd * yd
-    defined = below != 0
-    left, right = xn * yd * defined, yn * xd * defined
-    return left + right, left - right, below
+def combined(is_product: bool, x: Values, y: Values) -> tuple[Values, Values]:
+    """Return the values of x + y and x - y, or of x * y and x / y. A sum with an undefined part is (0, 0)."""
+    (xn, xd), (yn, yd) = x, y
+    if is_product:
+        return (xn * yn, xd * yd), (xn * yd, xd * yn)
+    left, right, below = xn * yd, yn * xd, xd * yd
+    if not (defined := below != 0).all():
+        left, right = left * defined, right * defined
+    return (left + right, below), (left - right, below)
+
+
+def reached(top: Column, bottom: Column, target: Column | int) -> NDArray[np.bool_]:
+    """Return which of these values are the target, up to sign."""
+    hits: NDArray[np.bool_] = (np.abs(top) == np.abs(bottom) * target) & (bottom != 0)
+    return hits
 
 
 Rows = NDArray[np.intp]
@@ -73,20 +83,18 @@ class Program:
             if length > 1:
                 self.levels.append(_level(subsets, offset))
 
-    def run(self, nums: Column) -> tuple[Column, Column]:
+    def run(self, nums: Column) -> Values:
         """Return numerators and denominators of all shapes; `nums` has a row per position (and a column per puzzle)."""
         top = np.empty((self.rows, *nums.shape[1:]), nums.dtype)
         bottom = np.empty_like(top)
         top[: self.size] = nums
         bottom[: self.size] = 1
         for level in self.levels:
-            x, y, plus, minus = level.sums
-            top[plus], top[minus], below = sums(top[x], bottom[x], top[y], bottom[y])
-            bottom[plus] = bottom[minus] = below
-            x, y, times, over = level.products
-            xn, xd, yn, yd = top[x], bottom[x], top[y], bottom[y]
-            top[times], bottom[times] = xn * yn, xd * yd
-            top[over], bottom[over] = xn * yd, xd * yn
+            for is_product, pairs in enumerate((level.sums, level.products)):
+                x, y, *results = pairs
+                values = combined(bool(is_product), (top[x], bottom[x]), (top[y], bottom[y]))
+                for rows, (above, below) in zip(results, values, strict=True):
+                    top[rows], bottom[rows] = above, below
             top[level.inverted], bottom[level.inverted] = bottom[level.inverse_of], top[level.inverse_of]
         first = self.rows - layout(self.size).total
         return top[first:], bottom[first:]
@@ -95,23 +103,23 @@ class Program:
 def _level(subsets: list[tuple[int, ...]], offset: dict[tuple[int, ...], int]) -> _Level:
     plan, inverse_of = layout(len(subsets[0])), inverted_products(len(subsets[0]))
 
-    def pairs(splits: list[Split], segment: int) -> _Pairs:
-        parts = [_pairs(split, subset, offset, segment) for subset in subsets for split in splits]
+    def pairs(splits: list[Split]) -> _Pairs:
+        parts = [_pairs(split, subset, offset) for subset in subsets for split in splits]
         return _Pairs(*map(np.concatenate, zip(*parts, strict=True)))
 
     return _Level(
-        pairs(plan.sum_splits, plan.terms[1]),
-        pairs(plan.product_splits, plan.inverted),
+        pairs(plan.of_kind(False)),
+        pairs(plan.of_kind(True)),
         np.concatenate([offset[subset] + np.arange(plan.inverted) for subset in subsets]),
         np.concatenate([offset[subset] + plan.inverted + inverse_of for subset in subsets]),
     )
 
 
-def _pairs(split: Split, subset: tuple[int, ...], offset: dict[tuple[int, ...], int], segment: int) -> _Pairs:
+def _pairs(split: Split, subset: tuple[int, ...], offset: dict[tuple[int, ...], int]) -> _Pairs:
     """Return the rows of a split's prefixes and blocks over `subset`, and of its two kinds of results."""
     x = offset[tuple(subset[p] for p in split.a)] + np.arange(split.x0, split.x1)
     y = offset[tuple(subset[p] for p in split.b)] + np.arange(split.y0, split.y1)
-    first = offset[subset] + segment + split.start + np.arange(split.pairs)
+    first = offset[subset] + split.start + np.arange(split.pairs)
     return _Pairs(np.repeat(x, len(y)), np.tile(y, len(x)), first, first + split.pairs)
 
 

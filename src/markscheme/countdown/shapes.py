@@ -14,7 +14,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 from functools import cache
-from itertools import combinations
+from itertools import accumulate, combinations
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ class Split(NamedTuple):
     x1: int
     y0: int
     y1: int
-    start: int  # number of its first shape, counted from the first sum (or product)
+    start: int  # number of its first shape
     undivided: int  # of a product split: number of products without a factor below the fraction bar
 
     @property
@@ -64,38 +64,35 @@ class Layout:
         self.size = size
         positions = range(1, size)
         blocks = sorted(b for length in positions for b in combinations(positions, length))
-        self.sum_splits: list[Split] = []
-        self.product_splits: list[Split] = []
-        for b in blocks:
-            self._add_sums(b)
-        for b in reversed(blocks):
-            self._add_products(b)
-        self.sums = _shapes_in(self.sum_splits)
-        self.products = _shapes_in(self.product_splits)
+        products = [self._product_split(b) for b in reversed(blocks)]
+        sums = [self._sum_split(b) for b in blocks]
+        self.sums = _shapes_in(sums)
+        self.products = _shapes_in(products)
         # b/a differs from a/b, but 1/(a*b) cannot be written: a product has an inverse only if it divides.
-        self.inverted = self.products - sum(split.undivided for split in self.product_splits)
+        self.inverted = self.products - sum(split.undivided for split in products)
         # A lone number is both a term and a factor: one shape, no segments.
         self.total = self.inverted + self.products + self.sums if size > 1 else 1
+        starts = accumulate((2 * split.pairs for split in (*products, *sums)), initial=self.inverted)
+        self.splits = [split._replace(start=start) for split, start in zip((*products, *sums), starts, strict=False)]
 
-    def _add_sums(self, b: tuple[int, ...]) -> None:
+    def _sum_split(self, b: tuple[int, ...]) -> Split:
         a, before = self._prefix_positions(b)
-        x0, x1 = layout(len(a)).sum_prefixes(before)
-        y0, y1 = layout(len(b)).terms
-        self.sum_splits.append(Split(False, a, b, x0, x1, y0, y1, _shapes_in(self.sum_splits), 0))
+        return Split(False, a, b, *layout(len(a)).sum_prefixes(before), *layout(len(b)).terms, start=0, undivided=0)
 
-    def _add_products(self, b: tuple[int, ...]) -> None:
+    def _product_split(self, b: tuple[int, ...]) -> Split:
         a, before = self._prefix_positions(b)
         prefix, block = layout(len(a)), layout(len(b))
-        x0, x1 = prefix.product_prefixes(before)
+        undivided = max(1, prefix.sums) + sum(s.undivided for s in prefix.of_kind(True) if s.b[0] < before)
         y0, y1 = block.factors
-        undivided = max(1, prefix.sums) + sum(s.undivided for s in prefix.product_splits if s.b[0] < before)
-        split = Split(True, a, b, x0, x1, y0, y1, _shapes_in(self.product_splits), undivided * (y1 - y0))
-        self.product_splits.append(split)
+        return Split(True, a, b, *prefix.product_prefixes(before), y0, y1, start=0, undivided=undivided * (y1 - y0))
 
     def _prefix_positions(self, b: tuple[int, ...]) -> tuple[tuple[int, ...], int]:
         """Return the positions that are not in `b`, and how many of them come before it."""
         a = tuple(p for p in range(self.size) if p not in b)
         return a, sum(p < b[0] for p in a)
+
+    def of_kind(self, is_product: bool) -> list[Split]:
+        return [split for split in self.splits if split.is_product is is_product]
 
     @property
     def terms(self) -> tuple[int, int]:
@@ -109,11 +106,11 @@ class Layout:
 
     def sum_prefixes(self, before: int) -> tuple[int, int]:
         """Return the slice of shapes that may start a sum: terms, and sums whose last block starts before `before`."""
-        return 0, self.terms[1] + _shapes_in(s for s in self.sum_splits if s.b[0] < before)
+        return 0, self.terms[1] + _shapes_in(s for s in self.of_kind(False) if s.b[0] < before)
 
     def product_prefixes(self, before: int) -> tuple[int, int]:
         """Return the slice of shapes that may start a product: factors, and products as for sums."""
-        return self.factors[0] - _shapes_in(s for s in self.product_splits if s.b[0] < before), self.total
+        return self.factors[0] - _shapes_in(s for s in self.of_kind(True) if s.b[0] < before), self.total
 
 
 def _shapes_in(splits: Iterable[Split]) -> int:
@@ -129,7 +126,7 @@ def divided(size: int) -> NDArray[np.bool_]:
     import numpy as np
 
     flags = [np.empty(0, np.bool_)]
-    for split in layout(size).product_splits:
+    for split in layout(size).of_kind(True):
         flags.append(np.repeat(prefix_divided(split), split.y1 - split.y0))
         flags.append(np.ones(split.pairs, np.bool_))
     return np.concatenate(flags)
@@ -165,10 +162,13 @@ def _shape(size: int, number: int) -> Shape:
     plan = layout(size)
     if number < plan.inverted:
         return inverse(shape(size, plan.inverted + int(inverted_products(size)[number])))
-    number -= plan.inverted
-    if number < plan.products:
-        return _composed("*", plan.product_splits, number)
-    return _composed("+", plan.sum_splits, number - plan.products)
+    split = plan.splits[bisect_right(plan.splits, number, key=lambda s: s.start) - 1]
+    second_kind, pair = divmod(number - split.start, split.pairs)
+    x, y = divmod(pair, split.y1 - split.y0)
+    prefix = placed(shape(len(split.a), split.x0 + x), split.a)
+    block = placed(shape(len(split.b), split.y0 + y), split.b)
+    op: Literal["+", "*"] = "*" if split.is_product else "+"
+    return Node(op, joined(op, (1, prefix), (-1 if second_kind else 1, block)))
 
 
 _kept_shape = cache(_shape)
@@ -177,15 +177,6 @@ _kept_shape = cache(_shape)
 def inverse(product: Shape) -> Node:
     assert isinstance(product, Node)
     return Node("*", tuple((-exponent, factor) for exponent, factor in product.parts))
-
-
-def _composed(op: Literal["+", "*"], splits: list[Split], number: int) -> Node:
-    split = splits[bisect_right(splits, number, key=lambda s: s.start) - 1]
-    second_kind, pair = divmod(number - split.start, split.pairs)
-    x, y = divmod(pair, split.y1 - split.y0)
-    prefix = placed(shape(len(split.a), split.x0 + x), split.a)
-    block = placed(shape(len(split.b), split.y0 + y), split.b)
-    return Node(op, joined(op, (1, prefix), (-1 if second_kind else 1, block)))
 
 
 def joined(op: Literal["+", "*"], *parts: tuple[int, Shape]) -> tuple[tuple[int, Shape], ...]:

@@ -18,7 +18,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from markscheme.countdown.evaluation import Column, exact_dtype, program
+from markscheme.countdown.evaluation import Column, exact_dtype, program, reached
 from markscheme.countdown.forms import Solution, essence, write
 from markscheme.countdown.search import Search
 from markscheme.countdown.shapes import Shape, placed, shape
@@ -83,7 +83,8 @@ def solvable(nums: NDArray[np.int64], targets: NDArray[np.int64]) -> NDArray[np.
     goals: Column = targets.astype(dtype)
     step = max(16, _BATCH_VALUES // program(size).rows)
     batches = (slice(at, at + step) for at in range(0, count, step))
-    return np.concatenate([_reached(columns[:, batch], goals[batch]).any(axis=0) for batch in batches])
+    run = program(size).run
+    return np.concatenate([reached(*run(columns[:, batch]), goals[batch]).any(axis=0) for batch in batches])
 
 
 def _hits(nums: list[int], target: int) -> Iterator[Shape]:
@@ -91,16 +92,9 @@ def _hits(nums: list[int], target: int) -> Iterator[Shape]:
     if len(nums) > _PROGRAM_SIZE:
         yield from Search(nums, target).hits()
         return
-    reached = _reached(np.array(nums, exact_dtype(nums, target)), target)
-    for number in np.flatnonzero(reached).tolist():
+    values = program(len(nums)).run(np.array(nums, exact_dtype(nums, target)))
+    for number in np.flatnonzero(reached(*values, target)).tolist():
         yield shape(len(nums), number)
-
-
-def _reached(nums: Column, target: Column | int) -> NDArray[np.bool_]:
-    """Return which shapes (rows) have the target as their value, up to sign, for each puzzle (column)."""
-    top, bottom = program(len(nums)).run(nums)
-    reached: NDArray[np.bool_] = (np.abs(top) == np.abs(bottom) * target) & (bottom != 0)
-    return reached
 
 
 def _simplicity(solution: Solution) -> tuple[bool, bool, int, str]:
