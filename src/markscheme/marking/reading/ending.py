@@ -70,6 +70,8 @@ def breaks_off(text: str, start: int, end: int, *, ended: bool = False) -> bool:
     tail = text[max(start, end - WINDOW) : end].rstrip()
     if not tail:
         return 0 < start < end and not ended  # closed thinking, and a new line for an answer
+    if tail[-1] not in ("}", "`") and _JSON.match(text, start, end):
+        return True
     stop = max(start, end - WINDOW) + len(tail)
     line = text.rfind("\n", max(start, stop - _LINE), stop) + 1
     if line > start and labelled(text, line, stop) is not None:
@@ -160,9 +162,7 @@ def _is_lone_answer(lexed: Lexed) -> bool:
 
 
 def _is_open(text: str, start: int, end: int, tail: str) -> bool:
-    """True if a text stops within a formula, a box, a JSON reply or a command."""
-    if tail[-1] not in ("}", "`") and _JSON.match(text, start, end):
-        return True
+    """True if a text stops within a formula, a box or a command."""
     if len(tail) < _SHORT and not start:
         return len(tail) > 20 and in_brackets(tail)
     if in_formula(text, start, end, tail) or in_box(tail, start):

@@ -1,4 +1,6 @@
-"""Recognize the two commonest ways to state an answer without lexing: a box after plain words, and `Answer: 72`."""
+"""Recognize the commonest ways to state an answer without lexing a response: a typeset answer among plain words, and a
+last line such as `Answer: 72`.
+"""
 
 from __future__ import annotations
 
@@ -8,32 +10,51 @@ from itertools import pairwise
 from typing import Final
 
 from markscheme.marking.reading import kinds
-from markscheme.marking.reading.words import english
+from markscheme.marking.reading.lexer import lex
+from markscheme.marking.reading.words import english, language_of
 
 MOODY: Final = kinds.NOT | kinds.BAD | kinds.HEDGE | kinds.BOUND | kinds.OPERATE | kinds.RETRACT
+# Classes of words that matter before a typeset answer, and after one.
+_BEFORE: Final = kinds.NOT | kinds.BAD | kinds.HEDGE | kinds.OPERATE | kinds.UNKNOWN
+_AFTER: Final = MOODY | kinds.ANSWER | kinds.GOOD | kinds.NO | kinds.NONE | kinds.UNKNOWN | kinds.RESCALE
 _WORD: Final = re.compile(r"[a-z']+")
-_LABELLED: Final = re.compile(r"([A-Za-z]{1,9}(?: [A-Za-z]{1,9}){0,2}): ?(\d{1,9}|[B-J])")
+_LABELLED: Final = re.compile(r"(\D{3,60}?[: ])(?:(-?\d{1,9})|\(([A-J])\)|([B-J]))\.?")
+_LEADS: Final = kinds.SO | kinds.THIS | kinds.FILLER | kinds.COMMA | kinds.EMPHASIS
+_LINKS: Final = kinds.IS | kinds.COLON
+_LITTLE: Final = 300
 
 
 @lru_cache(maxsize=4096)  # the responses of a model lead to their boxes in the same words
 def is_plain(lead: str) -> bool:
     """True if no word before an answer could change its meaning."""
-    words = _WORD.findall(lead.lower())
-    single, phrases = _moody_words()
-    if not lead.isascii() or not single.isdisjoint(words):
+    return lead.isascii() and _lacks(lead, _BEFORE)
+
+
+def says_more(text: str, start: int, end: int) -> bool:
+    """True if the text after a typeset answer may state another one, or take it back."""
+    rest = text[start : min(end, start + _LITTLE + 1)]
+    if len(rest) > _LITTLE or not rest.isascii() or "?" in rest or "#" in rest:
+        return True
+    return _WORD.search(rest) is not None and (language_of(rest) != "english" or not _lacks(rest, _AFTER))
+
+
+def _lacks(text: str, classes: int) -> bool:
+    """True if a text has no English word or phrase of some classes."""
+    words = _WORD.findall(text.lower())
+    single, phrases = _words_of(classes)
+    if not single.isdisjoint(words):
         return False
     said = f" {' '.join(words)} "
     return not any(phrase in said for pair in pairwise(words) if pair in phrases for phrase in phrases[pair])
 
 
 @cache
-def _moody_words() -> tuple[frozenset[str], dict[tuple[str, ...], list[str]]]:
-    """Return the English words that express any mood but assertion, and such phrases by their last two words."""
-    bits = MOODY | kinds.IF
-    single = frozenset(word for word, classes in english().words.items() if classes & bits)
+def _words_of(classes: int) -> tuple[frozenset[str], dict[tuple[str, ...], list[str]]]:
+    """Return the English words of some classes, and the phrases without such a word by their last two words."""
+    single = frozenset(word for word, said in english().words.items() if said & classes)
     phrases: dict[tuple[str, ...], list[str]] = {}
-    for words, classes in english().phrases.items():
-        if classes & bits and single.isdisjoint(words):
+    for words, said in english().phrases.items():
+        if said & classes and single.isdisjoint(words):
             phrases.setdefault(words[-2:], []).append(f" {' '.join(words)} ")
     return single, phrases
 
@@ -41,12 +62,22 @@ def _moody_words() -> tuple[frozenset[str], dict[tuple[str, ...], list[str]]]:
 def labelled(text: str, line: int, end: int) -> tuple[str, int, int] | None:
     """Return the whole number or letter of a line such as "ANSWER: 72", with its position."""
     found = _LABELLED.fullmatch(text, line, end)
-    return (found[2], *found.span(2)) if found is not None and _announces(found[1]) else None
+    if found is None or not _announces(found[1]):
+        return None
+    number = found.lastindex or 0
+    return found[number], *found.span(number)
 
 
-@lru_cache(maxsize=1024)
-def _announces(label: str) -> bool:
-    """True if a label means "answer" and nothing else."""
-    words = tuple(label.lower().split())
-    classes = english().words.get(words[0], 0) if len(words) == 1 else english().phrases.get(words, 0)
-    return bool(classes & kinds.ANSWER) and not classes & (MOODY | kinds.IF)
+@lru_cache(maxsize=4096)  # as above
+def _announces(lead: str) -> bool:
+    """True if a lead such as "So the final answer is: " announces an answer, and nothing else."""
+    link = named = False
+    for token in lex(lead, 0, len(lead)).tokens:
+        here = token.kinds
+        if here & kinds.ANSWER and not named and not here & (MOODY | kinds.IF):
+            named = True
+        elif named and here & _LINKS and not here & ~(_LINKS | _LEADS | kinds.WORD | kinds.CONNECT | kinds.LIKELY):
+            link = True
+        elif not here & _LEADS or here & ~(_LEADS | kinds.WORD | kinds.CONNECT) or link:
+            return False
+    return link

@@ -18,7 +18,7 @@ from markscheme.marking.reading.grammar import CHOSEN, CONCLUDED, SAID, STATED, 
 from markscheme.marking.reading.lexer import lex, near_end
 from markscheme.marking.reading.meaning import counts_another, opens_bounded, says_two
 from markscheme.marking.reading.numbers import ascii_digits
-from markscheme.marking.reading.plainly import MOODY, is_plain, labelled
+from markscheme.marking.reading.plainly import MOODY, is_plain, labelled, says_more
 from markscheme.marking.reading.quantities import inside
 from markscheme.marking.reading.retractions import takes_back
 from markscheme.marking.reading.sections import ResponseSections
@@ -119,8 +119,9 @@ def _read(sections: ResponseSections, kind: Kind, texts: Mapping[str, str]) -> R
     if typeset is None:
         return _without_form(text, start, end, kind, texts)
     outer = typeset.outer_end or typeset.end
-    mood = _mood_around(text, start, end, typeset, outer)
-    if end - outer >= _SHORTEST and _LETTERED.search(text, outer, end):
+    more = end > outer + 1 and says_more(text, outer, end)
+    mood = _mood_around(text, start, end, typeset, outer, more)
+    if more and end - outer >= _SHORTEST and _LETTERED.search(text, outer, end):
         plainly = mood == ASSERTED
         later = _in_prose(text, outer, end, _Wanted(kind, STATED if plainly else CHOSEN, plainly))
         if later is not None:
@@ -247,7 +248,7 @@ def _of_typeset(typeset: ExtractedAnswer, kind: Kind, *, quoted: bool) -> Readin
     if "\\" in content and (kind.name != "value" or is_worded(content)):
         worded = as_prose(content, formulas=kind.name == "value")
     alternative = other_writing(content, form) if kind.name == "value" else None
-    if form != "boxed" or kind.name in ("letter", "word") or worded is not content:
+    if kind.name in ("letter", "word") or worded is not content or (form != "boxed" and not content.isdecimal()):
         inner = _in_prose(worded, 0, len(worded), _Wanted(kind))
         otherwise = opens_bounded(worded) or (kind is VALUE and says_two(worded))
         if inner is not None and kind is VALUE and inner.rank == SAID:
@@ -261,14 +262,13 @@ def _of_typeset(typeset: ExtractedAnswer, kind: Kind, *, quoted: bool) -> Readin
     return Reading(content, start, end, form, ASSERTED, alternative, typeset.parts)
 
 
-def _mood_around(text: str, start: int, end: int, typeset: ExtractedAnswer, outer: int) -> str:
-    """Return the mood of the sentence around a typeset answer, and whether later text retracts it."""
+def _mood_around(text: str, start: int, end: int, typeset: ExtractedAnswer, outer: int, more: bool) -> str:
+    """Return the mood of the sentence around a typeset answer, and whether `more` text retracts it."""
     opens = typeset.start
     if typeset.form == "json":  # the other fields do not describe the answer
         near = max(start, opens - _TAIL)
         start = max(near, text.rfind("\n", near, opens) + 1, *(text.rfind(mark, near, opens - 1) for mark in "{,"))
-    brief = end - outer < _SHORTEST and "?" not in text[outer:end]
-    if brief and is_plain(text[max(start, opens - 100, text.rfind("\n", start, opens)) : opens]):
+    if not more and is_plain(text[max(start, opens - 100, text.rfind("\n", start, opens)) : opens]):
         return ASSERTED  # nearly every box
     line = max(start, text.rfind("\n", max(start, opens - _AROUND), opens) + 1, opens - _AROUND)
     lexed = lex(text, line, min(end, outer + _AROUND))
@@ -291,7 +291,7 @@ def _in_prose(text: str, start: int, end: int, wanted: _Wanted) -> Reading | Non
     """Return the answer given in sentences; the end of the text is searched first."""
     line = text.rfind("\n", max(start, end - _LAST_LINE), end) + 1
     said = labelled(text, line, end) if line > start and not wanted.texts else None
-    if said is not None and wanted.kind is (VALUE if said[0].isdigit() else LETTERS):
+    if said is not None and wanted.kind is (LETTERS if said[0].isalpha() else VALUE):
         return Reading(*said, "the answer is", rank=STATED)
     if line > start and _LABELLED.search(text, line, end):
         reading = _in_tail(text, line, end, wanted)
