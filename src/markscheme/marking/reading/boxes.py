@@ -21,6 +21,7 @@ _UNCLOSED_END: Final = re.compile(r"\n|\$|\\\)|\\\]")
 _SUBSCRIPT: Final = re.compile(r"_(?:\{[^{}\n]{1,20}\}|\d{1,2})")
 _FACTOR: Final = re.compile(r"\s?(?:\\pi(?![a-zA-Z])|\\sqrt\{[^{}\n]{1,20}\}|\\?%)")
 _BEFORE_A_SIGN: Final = re.compile(r"(?:[$=(\[]|\\[(\[])\s?\Z")
+_AFTER_PLAIN: Final = ("$", ".", "\\)", "\\]", " \\)", " \\]", "\n\\]")
 _PLACEHOLDERS: Final = frozenset(words("placeholders"))
 _MAX_BOXES: Final = 32  # most boxes in one list
 _NEAR: Final = 400  # how far apart two boxes of one list may begin
@@ -182,7 +183,7 @@ def _plain_box(text: str, start: int, end: int, at: int) -> ExtractedAnswer | No
     content = text[at + 7 : close] if close > 0 else ""
     if content.strip() in _PLACEHOLDERS or text.find("box", max(start, at - _NEAR), at) >= 0:
         return None
-    if text[close + 1 : close + 2] not in ("$", ".", "") and text[close + 1 : close + 4] != " \\]":
+    if close + 1 < end and not text.startswith(_AFTER_PLAIN, close + 1):
         return None
     return ExtractedAnswer(content, at + 7, close, "boxed", (), close + 1)
 

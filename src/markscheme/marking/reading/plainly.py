@@ -15,19 +15,20 @@ from markscheme.marking.reading.words import english, language_of
 
 MOODY: Final = kinds.NOT | kinds.BAD | kinds.HEDGE | kinds.BOUND | kinds.OPERATE | kinds.RETRACT
 # Classes of words that matter before a typeset answer, and after one.
-_BEFORE: Final = kinds.NOT | kinds.BAD | kinds.HEDGE | kinds.OPERATE | kinds.UNKNOWN
+_BEFORE: Final = kinds.NOT | kinds.BAD | kinds.HEDGE | kinds.UNKNOWN
 _AFTER: Final = MOODY | kinds.ANSWER | kinds.GOOD | kinds.NO | kinds.NONE | kinds.UNKNOWN | kinds.RESCALE
 _WORD: Final = re.compile(r"[a-z']+")
 _LABELLED: Final = re.compile(r"(\D{3,60}?[: ])(?:(-?\d{1,9})|\(([A-J])\)|([B-J]))\.?")
 _LEADS: Final = kinds.SO | kinds.THIS | kinds.FILLER | kinds.COMMA | kinds.EMPHASIS
 _LINKS: Final = kinds.IS | kinds.COLON
 _LITTLE: Final = 300
+_NEXT: Final = 40  # characters that have the word right before an answer
 
 
 @lru_cache(maxsize=4096)  # the responses of a model lead to their boxes in the same words
 def is_plain(lead: str) -> bool:
     """True if no word before an answer could change its meaning."""
-    return lead.isascii() and _lacks(lead, _BEFORE)
+    return lead.isascii() and _lacks(lead, _BEFORE) and _lacks(lead[-_NEXT:], kinds.OPERATE)
 
 
 def says_more(text: str, start: int, end: int) -> bool:
