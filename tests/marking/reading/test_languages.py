@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from markscheme.marking import mark
-from markscheme.marking.reading.words import language_of, languages
+from markscheme.marking.reading.words import language_of, sources
 
 HERE = Path(__file__).parent
 CASES, TEXTS = (
@@ -30,5 +30,5 @@ def test_language_of_a_short_text_is_its_language(case):
 
 
 def test_cases_when_counted_then_cover_every_language():
-    assert {case["source"].partition(":")[0] for case in CASES} >= set(languages()) - {"english"}
-    assert {case["language"] for case in TEXTS} == set(languages())
+    assert {case["source"].partition(":")[0] for case in CASES} >= set(sources()) - {"english"}
+    assert {case["language"] for case in TEXTS} == set(sources())

@@ -44,11 +44,11 @@ DECIMAL: ,
 @pytest.fixture(autouse=True)
 def velmi(monkeypatch):
     """The lexicon with one more language, and none of it remembered afterwards."""
-    known = {**words.languages(), "velmi": words.Language(BLOCK)}
-    caches = (words.vocabulary, words._speakers, words.unspaced_words, lexer._lex)
+    known = {**words.sources(), "velmi": BLOCK}
+    caches = (words.vocabulary, words.own_words, words._index, words._speakers, words.unspaced_words, lexer._lex)
     for each in caches:
         each.cache_clear()
-    monkeypatch.setattr(words, "languages", lambda: known)
+    monkeypatch.setattr(words, "sources", lambda: known)
     yield
     for each in caches:
         each.cache_clear()

@@ -112,9 +112,12 @@ class Lexed(NamedTuple):
         return bool(self.union(first, last) & wanted)
 
 
-def lex(text: str, start: int, end: int, choices: Mapping[str, str] | None = None) -> Lexed:
-    """Split `text[start:end]` into tokens; the text of a choice, by letter in `choices`, is one token."""
-    lexed = _lex(text, start, end)
+def lex(text: str, start: int, end: int, choices: Mapping[str, str] | None = None, language: str = "") -> Lexed:
+    """Split `text[start:end]` into tokens; the text of a choice, by letter in `choices`, is one token.
+
+    The language is guessed from the text unless given.
+    """
+    lexed = _lex(text, start, end, language)
     if not choices:
         return lexed
     labels: dict[str, str] = {}
@@ -122,8 +125,8 @@ def lex(text: str, start: int, end: int, choices: Mapping[str, str] | None = Non
 
 
 @lru_cache(maxsize=8)  # the ending of a response is read at its answer
-def _lex(text: str, start: int, end: int) -> Lexed:
-    language = language_of(text[start:end])
+def _lex(text: str, start: int, end: int, language: str) -> Lexed:
+    language = language or language_of(text[start:end])
     # a single line gives little evidence: "Answer: 2.750 Euro"
     if language == "english" and start and end - start < _LITTLE:
         language = language_of(text[max(0, start - NEAR) : end])

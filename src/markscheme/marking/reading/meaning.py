@@ -11,7 +11,7 @@ from typing import Final
 
 from markscheme.marking.reading import kinds
 from markscheme.marking.reading.clauses import ASSERTED, Clause, mood_of
-from markscheme.marking.reading.lexer import Lexed, lex
+from markscheme.marking.reading.lexer import Lexed
 from markscheme.marking.reading.quantities import Value
 from markscheme.marking.reading.values import Kind, is_refused, value_in
 
@@ -161,14 +161,12 @@ def is_label(lexed: Lexed, value: Value) -> bool:
     return lexed.text[end : end + 1] in (")", ".", ":", "]")
 
 
-def opens_bounded(text: str) -> bool:
-    tokens = lex(text, 0, len(text)).tokens
-    return bool(tokens) and bool(tokens[0].kinds & kinds.BOUND)
+def opens_bounded(lexed: Lexed) -> bool:
+    return lexed.has(kinds.BOUND, 0, 0)
 
 
-def says_two(text: str) -> bool:
+def says_two(lexed: Lexed) -> bool:
     """True if a text gives two values for two things: "p is 3 and q is 35"."""
-    lexed = lex(text, 0, len(text))
     said = {
         lexed.said(at + 1, at + 1)
         for at, token in enumerate(lexed.tokens[:-1])
@@ -180,9 +178,8 @@ def says_two(text: str) -> bool:
     return len(said) > 1
 
 
-def counts_another(text: str, answer: str) -> bool:
-    """Whether a text counts something else beside the answer: "5 red and 6 blue balls"."""
-    lexed = lex(text, 0, len(text))
+def counts_another(lexed: Lexed, answer: str) -> bool:
+    """True if a text counts something else beside the answer: "5 red and 6 blue balls"."""
     numbers = [at for at, token in enumerate(lexed.tokens) if token.kinds & kinds.NUMBER]
     lists = any(token.kinds & kinds.AND for token in lexed.tokens)  # "11 balls, 5 red and 6 blue"
     for one, two in pairwise(numbers):

@@ -15,7 +15,7 @@ from markscheme.marking.reading.ending import is_cut_off, thinks_on
 from markscheme.marking.reading.extracted import ExtractedAnswer
 from markscheme.marking.reading.fields import json_answer
 from markscheme.marking.reading.grammar import CHOSEN, CONCLUDED, SAID, STATED, TYPESET, UNSAID, best, candidates
-from markscheme.marking.reading.lexer import lex, near_end
+from markscheme.marking.reading.lexer import NEAR, lex, near_end
 from markscheme.marking.reading.meaning import counts_another, opens_bounded, says_two
 from markscheme.marking.reading.numbers import ascii_digits
 from markscheme.marking.reading.plainly import MOODY, is_plain, labelled, says_more
@@ -35,6 +35,7 @@ _GOES_ON: Final = 40  # text after an answer that is longer than a farewell
 _LAST_LINE: Final = 120  # characters of a last line that is read first: "ANSWER: 72"
 _LONGEST_LINE: Final = 200
 _LOOP: Final = 4
+_LITTLE: Final = 20
 _ROUNDS: Final = 100
 _BARE: Final = 300
 _FEW_WORDS: Final = 40  # longest response that consists of an answer in words
@@ -74,6 +75,7 @@ class _Wanted(NamedTuple):
     least: int = 0
     plainly: bool = False
     texts: Mapping[str, str] | None = None
+    language: str = ""  # if known
 
 
 def typeset_answer(text: str, start: int, end: int) -> ExtractedAnswer | None:
@@ -130,7 +132,7 @@ def _read(sections: ResponseSections, kind: Kind, texts: Mapping[str, str]) -> R
         return _in_prose(text, outer, end, _Wanted(kind))
     if mood != ASSERTED:
         return None
-    reading = _of_typeset(typeset, kind, quoted=text[typeset.start - 1 : typeset.start] in ("'", '"'))
+    reading = _of_typeset(typeset, kind, text[max(start, typeset.start - NEAR) : typeset.start])
     if kind.name == "letter" and not _LETTER_SET.fullmatch(reading.answer):
         return _in_prose(text, start, end, _Wanted(kind, CONCLUDED)) or reading
     return reading
@@ -240,19 +242,23 @@ def _choice_said(reading: Reading, texts: Mapping[str, str]) -> str:
     return ""
 
 
-def _of_typeset(typeset: ExtractedAnswer, kind: Kind, *, quoted: bool) -> Reading:
+def _of_typeset(typeset: ExtractedAnswer, kind: Kind, lead: str) -> Reading:
+    """Return the reading of a typeset answer with the text before it: a list, a sentence, a number with its unit."""
     content, start, end, form, *_ = typeset
-    if form == "json" and not quoted and content.startswith("[") and "," in content:
+    if form == "json" and lead[-1:] not in ("'", '"') and content.startswith("[") and "," in content:
         return Reading(content, start, end, "json", ASSERTED, content[1:-1].replace(",", ";"))
     worded = content
     if "\\" in content and (kind.name != "value" or is_worded(content)):
         worded = as_prose(content, formulas=kind.name == "value")
     alternative = other_writing(content, form) if kind.name == "value" else None
     if kind.name in ("letter", "word") or worded is not content or (form != "boxed" and not content.isdecimal()):
-        inner = _in_prose(worded, 0, len(worded), _Wanted(kind))
-        otherwise = opens_bounded(worded) or (kind is VALUE and says_two(worded))
+        # a word or two are too few to tell their language
+        language = language_of(lead.rpartition("\\")[0]) if len(lead) > _LITTLE and len(worded) < _LITTLE else ""
+        inner = _in_prose(worded, 0, len(worded), _Wanted(kind, language=language))
+        lexed = lex(worded, 0, len(worded), language=language)
+        otherwise = opens_bounded(lexed) or (kind is VALUE and says_two(lexed))
         if inner is not None and kind is VALUE and inner.rank == SAID:
-            otherwise = otherwise or counts_another(worded, inner.answer)
+            otherwise = otherwise or counts_another(lexed, inner.answer)
         if inner is not None and inner.answer != content and not otherwise:
             alternative = alternative or inner.alternative or inner.answer
     if kind.name != "value":
@@ -306,7 +312,7 @@ def _in_prose(text: str, start: int, end: int, wanted: _Wanted) -> Reading | Non
 
 def _in_tail(text: str, start: int, end: int, wanted: _Wanted) -> Reading | None:
     kind = wanted.kind
-    lexed = lex(text, start, end, wanted.texts)
+    lexed = lex(text, start, end, wanted.texts, wanted.language)
     found = [each for each in candidates(lexed, kind, plainly=wanted.plainly) if each.rank >= wanted.least]
     chosen = best(found)
     if chosen is None:

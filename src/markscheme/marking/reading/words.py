@@ -7,10 +7,9 @@ because models mix the two.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from fractions import Fraction
-from functools import cache, cached_property, lru_cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -28,6 +27,8 @@ _SIGNS: Final = (
 WORD_PATTERN: Final = rf"[{_LATIN}]+(?:['’][{_LATIN}]+)*|(?:[^\W\d_{_LATIN}]|[{_SIGNS}])+"
 _WORD: Final = re.compile(WORD_PATTERN)
 _PARTS: Final = re.compile(rf"{WORD_PATTERN}|-")
+_ENTRY: Final = re.compile(rf"(?:^[A-Z_]+:|\|) ((?>{WORD_PATTERN}))(?!\*)", re.MULTILINE)  # or the first word of one
+_ANSWERING: Final = re.compile(r"^(?:YES|NO):.*", re.MULTILINE)
 _LEXICON: Final = Path(__file__).with_name("lexicon")
 _REMEMBERED: Final = 50_000
 _ANNOUNCES: Final = kinds.ANSWER | kinds.CHOOSE | kinds.GOOD | kinds.OPTION | kinds.RETRACT
@@ -74,54 +75,32 @@ class Vocabulary:
             self.longest[phrase[0]] = max(self.longest.get(phrase[0], 0), len(phrase))
 
 
-class Language:
-    """One file of the lexicon. Its vocabulary is made when a text in the language is read, which most runs never do."""
-
-    def __init__(self, text: str) -> None:
-        self._text = text
-        classes = [(name, entries) for name, entries in _lines(text) if name in CLASSES]
-        # Every word that is an entry or begins one, and the words for yes and no.
-        self.first_words = {word for _, entries in classes for word in map(_first_word, entries)}
-        self.replies = {entry for name, entries in classes if name in ("YES", "NO") for entry in entries}
-
-    @cached_property
-    def vocabulary(self) -> Vocabulary:
-        return read_language(self._text)
+@cache
+def sources() -> dict[str, str]:
+    """Return the data of every language by name."""
+    return {path.stem: path.read_text("utf-8") for path in sorted(_LEXICON.glob("*.txt"))}
 
 
-def _first_word(entry: str) -> str:
-    first, space, _ = entry.partition(" ")
-    if first.isalpha():  # most entries
-        return first
-    entry = entry.partition("=")[0]  # a number word with its value
-    words = () if _UNSPACED.search(entry) or (entry.endswith("*") and not space) else _WORD.findall(entry)
-    return words[0] if len(words) > 1 else entry
+@cache
+def own_words(language: str) -> Vocabulary:
+    """Return the words of one language alone."""
+    return english() if language == "english" else read_language(sources()[language])
 
 
 @cache
 def english() -> Vocabulary:
-    """Return the English words, without loading other languages."""
+    """Return the English words, without reading other languages."""
     return read_language((_LEXICON / "english.txt").read_text("utf-8"))
 
 
-@cache
-def languages() -> dict[str, Language]:
-    """Return every language of the lexicon by name."""
-    return {path.stem: Language(path.read_text("utf-8")) for path in sorted(_LEXICON.glob("*.txt"))}
-
-
-def _lines(text: str) -> Iterator[tuple[str, list[str]]]:
-    """Yield the class and the entries of each line `CLASS: entry | entry`."""
+def read_language(text: str) -> Vocabulary:
+    """Parse the vocabulary in a data file: lines `CLASS: entry | entry`."""
+    found = Vocabulary()
     for line in text.splitlines():
         name, _, rest = line.partition(":")
-        if not line.startswith("#") and (rest := rest.strip()):
-            yield name, rest.split(" | ")
-
-
-def read_language(text: str) -> Vocabulary:
-    """Parse the vocabulary in a data file."""
-    found = Vocabulary()
-    for name, entries in _lines(text):
+        if line.startswith("#") or not (rest := rest.strip()):
+            continue
+        entries = rest.split(" | ")
         if name == "DECIMAL":
             found.decimal = entries[0]
         elif name == "WORDS":
@@ -142,16 +121,12 @@ def read_language(text: str) -> Vocabulary:
     return found
 
 
-def _own(language: str) -> Vocabulary:
-    return english() if language == "english" else languages()[language].vocabulary
-
-
 @cache
 def vocabulary(language: str) -> Vocabulary:
     """Return the vocabulary of a language on top of the English one."""
-    if language == "english":
-        return english()
-    base, own = english(), _own(language)
+    base, own = english(), own_words(language)
+    if own is base:
+        return base
     firsts = base.longest.keys() | own.longest.keys()
     return Vocabulary(
         base.words | own.words,
@@ -168,7 +143,7 @@ def vocabulary(language: str) -> Vocabulary:
 @cache
 def unspaced_words(language: str) -> re.Pattern[str] | None:
     """Return a pattern for the words of a language written without spaces, longest first; `None` for the others."""
-    entries = sorted((word for word in _own(language).words if _UNSPACED.search(word)), key=len, reverse=True)
+    entries = sorted((word for word in own_words(language).words if _UNSPACED.search(word)), key=len, reverse=True)
     return re.compile("|".join(map(re.escape, entries))) if entries else None
 
 
@@ -180,21 +155,33 @@ class _Speakers(NamedTuple):
     each: tuple[tuple[str, float], ...]
 
 
-@lru_cache(_REMEMBERED)  # a table of all words takes longer to build than a small run takes to mark
+@cache
+def _index() -> tuple[dict[str, list[str]], dict[str, frozenset[str]]]:
+    """Return the languages of each word, and the words of each language that answer a question.
+
+    Found in the data as text: a few of the languages are ever parsed.
+    """
+    speakers: dict[str, list[str]] = {}
+    for name, text in sources().items():
+        for word in set(_ENTRY.findall(text)):
+            speakers.setdefault(word, []).append(name)
+    return speakers, {
+        name: frozenset(word for line in _ANSWERING.findall(text) for word in _ENTRY.findall(line))
+        for name, text in sources().items()
+    }
+
+
+@lru_cache(_REMEMBERED)
 def _speakers(word: str) -> _Speakers | None:
     """Return the evidence that a word gives for each language; short and shared words count less."""
-    known = [name for name, each in languages().items() if word in each.first_words]
+    speakers, answering = _index()
+    known = speakers.get(word)
     if not known:
         return None
-    weights = {name: _weight(word, name) / len(known) for name in known}
+    usual = 1.0 if not word.isascii() else min(1.0, len(word) / 6)
+    weights = {name: (1.0 if word in answering[name] else usual) / len(known) for name in known}
     other = max((weight for name, weight in weights.items() if name != "english"), default=0.0)
     return _Speakers(weights.get("english", 0.0), other, tuple(weights.items()))
-
-
-def _weight(word: str, language: str) -> float:
-    if word in languages()[language].replies or not word.isascii():
-        return 1.0
-    return min(1.0, len(word) / 6)
 
 
 _SCRIPTS: Final = (
@@ -208,22 +195,31 @@ _OWN: Final = 0.1
 _SURE: Final = 1.3
 
 
+def _is_plain_english(words: list[str]) -> bool:
+    """True if English knows nearly all words of a text, so that the other languages need not be read."""
+    known = sum(word in english().words or word in english().longest for word in words)
+    return known == len(words) or (len(words) > 3 and known * 4 >= len(words) * 3)
+
+
 def language_of(text: str) -> str:
     """Guess the language of a short text from the words it shares with the lexicon."""
     if not text.isascii():
         for script, name in _SCRIPTS:
-            if len(script.findall(text)) > _OWN * len(text) and name in languages():
+            if len(script.findall(text)) > _OWN * len(text) and name in sources():
                 return name
-    known = [found for word in _WORD.findall(text.lower()) if (found := _speakers(word)) is not None]
-    english = 0.3 + sum(each.english for each in known)
-    if sum(each.other for each in known) <= _SURE * english:
+    words = _WORD.findall(text.lower())
+    if text.isascii() and _is_plain_english(words):
+        return "english"
+    known = [found for word in words if (found := _speakers(word)) is not None]
+    likely = 0.3 + sum(each.english for each in known)
+    if sum(each.other for each in known) <= _SURE * likely:
         return "english"  # no other language can win
     tally: dict[str, float] = {}
     for each in known:
         for name, weight in each.each:
             tally[name] = tally.get(name, 0.0) + weight
     best = max(tally, key=lambda name: tally[name])
-    return best if tally[best] > _SURE * english else "english"
+    return best if tally[best] > _SURE * likely else "english"
 
 
 @cache
