@@ -57,6 +57,7 @@ lint: setup
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	$(BIN)/mypy tests/api/typed_script.py
 	$(BIN)/lint-imports --config contracts.toml
 	$(BIN)/python tests/support/plain_english.py
 

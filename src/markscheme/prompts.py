@@ -53,35 +53,31 @@ class Template(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
 
 def check_template(template: Template) -> None:
     """Raise `ValueError` for a template that asks nothing or gives the answer away."""
-    for text in template.user.values() if isinstance(template.user, dict) else (template.user,):
-        if "{statement}" not in text:
-            raise ValueError("`user` has no {statement}, so nothing would be asked")
+    wordings = [*template.user.values()] if isinstance(template.user, dict) else [template.user]
+    if any("{statement}" not in text for text in wordings):
+        raise ValueError("`user` has no {statement}, so nothing would be asked")
+    for name, text in [*(("user", text) for text in wordings), *(("then", text) for text in template.then)]:
         if placeholder := _PLACEHOLDER.search(text.replace("{statement}", "")):
-            raise ValueError(f"`user` has {placeholder[0]}, which would give the answer away")
-    for text in template.then:
-        if placeholder := _PLACEHOLDER.search(text.replace("{statement}", "")):
-            raise ValueError(f"`then` has {placeholder[0]}, which would give the answer away")
+            raise ValueError(f"`{name}` has {placeholder[0]}, which would give the answer away")
     if template.example is None and template.where != "turns":
         raise ValueError(f"examples in the {template.where} message need `example`: how one of them reads")
 
 
 def custom_template(user: str) -> Template:
     """Return the template of a user's text."""
-    template = Template(summary="given by the user", user=user)
-    try:
-        check_template(template)
-    except ValueError as problem:
-        raise UsageError(f"this prompt cannot be used: {problem}") from None
-    return template
+    return _checked(Template(summary="given by the user", user=user), "this prompt")
 
 
 def further_turns(template: Template, then: tuple[str, ...]) -> Template:
     """Return the template with other user messages after the answer."""
-    template = msgspec.structs.replace(template, then=then)
+    return _checked(msgspec.structs.replace(template, then=then), option("then"))
+
+
+def _checked(template: Template, what: str) -> Template:
     try:
         check_template(template)
     except ValueError as problem:
-        raise UsageError(f"{option('then')} cannot be used: {problem}") from None
+        raise UsageError(f"{what} cannot be used: {problem}") from None
     return template
 
 

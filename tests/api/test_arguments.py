@@ -68,7 +68,7 @@ WRONG = [
     (lambda nano: nano.to_pandas(protocol="math"), UsageError, r"\.mark\('math'\)"),
     (lambda nano: nano.mark("nonsense"), UsageError, "no protocol 'nonsense'"),
     (lambda nano: nano.push("wandb", public=True), UsageError, "public and model_repo are for the Hub: to=OWNER/NAME"),
-    (lambda nano: ms.judge(nano, model="openai/j", share=2.0), UsageError, "^share is a number"),
+    (lambda nano: ms.judge(nano, model="openai/j", share=2.0), UsageError, "^share takes a number"),
     (lambda nano: ms.judge(nano, model="openai/j", limit=3), UsageError, "leave limit out"),
     (lambda nano: ms.judge(nano, model="openai/j"), UsageError, "which='all' or share=0.1 asks about others"),
     (lambda nano: ms.select(nano, between=(0.9, 0.1)), UsageError, "^between takes two solve rates"),

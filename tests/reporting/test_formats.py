@@ -276,7 +276,7 @@ def test_where_when_it_names_a_setting_then_only_these_runs_are_left(replayed):
     one, two = replayed(lambda index: 2), replayed(lambda index: 1, benchmark="math-sample")
     assert [run.benchmark for run in ms.report(one, two, where="benchmark=math-sample")] == ["math-sample"]
     assert len(ms.report(one, two, where=["samples=4", "benchmark=math-sample,aime-sample"])) == 2
-    with pytest.raises(UsageError, match="no run has samples 3; there are 4"):
+    with pytest.raises(UsageError, match="no run has samples 3; the values are 4"):
         ms.report(one, two, where="samples=3")
     with pytest.raises(UsageError, match="did you mean temperature"):
         ms.report(one, where="temprature=1")

@@ -127,7 +127,7 @@ def _aime(folder, data):
     ("arguments", "said"),
     [
         (["--to", "someone/x", "--model-repo", "someone/m"], "not from the Hub"),
-        (["--to", "nowhere"], "no tracker 'nowhere'"),
+        (["--to", "nowhere"], "'nowhere' is neither a tracker"),
         (["--to", "wandb", "--public"], "are for the Hub"),
     ],
 )

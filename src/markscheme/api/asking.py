@@ -16,13 +16,14 @@ from markscheme.api.results import Report
 from markscheme.api.run import Run, keep_stopped, shown_and_tracked
 from markscheme.benchmarks import Benchmark, expand
 from markscheme.config import NOT_FOR_JUDGES, make_config
-from markscheme.errors import MarkschemeError, UsageError, option
+from markscheme.errors import MarkschemeError, UsageError, counted, option
 from markscheme.experiments import (
     STOPS_ONE_RUN,
     Cell,
+    Forecast,
     begin_or_extend,
     forecast,
-    places,
+    forecasts,
     read_cells,
     run_cells,
     typed_cells,
@@ -109,12 +110,7 @@ def experiment(
     cells, place = _cells(file, model, benchmark, out, options)
     runs, failures = Experiment(), dict[str, MarkschemeError]()
     with display(place.name, quiet=not progress) as shown:
-
-        def begin(number: int, cell: Cell) -> Any:
-            shown.title = f"{number + 1} of {len(cells)}: {cell.folder}"
-            return shown
-
-        for path, ask in run_cells(cells, place, begin, folder.find_runs(paths_of([reuse]))):
+        for path, ask in run_cells(forecasts(cells, place), shown, folder.find_runs(paths_of([reuse]))):
             try:
                 with tracked(shown, track, path):
                     runs.append(_finished(ask()))
@@ -141,20 +137,40 @@ def dry_run(
     """Return what `ms.run` or `ms.experiment` would ask with the same arguments, and its highest cost; asks nothing."""
     if what is None or (not model and str(what).endswith(".toml")):
         cells, place = _cells(what, model, benchmark, out, options)
-        paths, ready = places(cells, place), [prepare(cell.config) for cell in cells]
-    else:
-        config, prepared = _prepared(what, model, options)
-        cells, ready, place = [Cell("", config.model, "", config)], [prepared], Path(out or "runs")
-        paths = [place]
-    rows = []
-    for each in (forecast(*one) for one in zip(cells, paths, ready, strict=True)):
-        config = each.cell.config
-        named = (each.cell.folder or str(place), config.benchmark, config.model, each.problems, config.samples)
-        rows.append((*named, each.there, each.requests, each.prompt_tokens, each.cost))
+        return forecast_listing(forecasts(cells, place), place)
+    config, prepared = _prepared(what, model, options)
+    place = Path(out or "runs")
+    return forecast_listing([forecast(Cell(str(place), config.model, "", config), place, prepared)], place)
+
+
+def forecast_listing(plan: Sequence[Forecast], place: Path) -> Listing:
+    """Return what the runs of an experiment would ask, one row each, with the total as a note."""
     counts = dict.fromkeys(("problems", "samples", "there", "to_ask", "prompt_tokens"), int)
     columns = {"run": str, "benchmark": str, "model": str, **counts, "cost_at_most": float}
-    records: list[dict[str, Any]] = [dict(zip(columns, row, strict=True)) for row in rows]
-    return Listing(records, columns, f"{sum(row['to_ask'] for row in records):,} responses to ask for")
+    rows: list[dict[str, Any]] = []
+    for each in plan:
+        config = each.cell.config
+        named = (each.cell.folder, config.benchmark, config.model, each.problems, config.samples)
+        numbers = (each.there, each.requests, each.prompt_tokens, each.cost)
+        rows.append(dict(zip(columns, (*named, *numbers), strict=True)))
+    table = [
+        {name: row[name] for name in ("run", "problems", "samples", "there")}
+        | {"to ask": row["to_ask"], "prompt tokens (estimate)": row["prompt_tokens"]}
+        | {"cost at most": "?" if (cost := row["cost_at_most"]) is None else f"${cost:.2f}"}
+        for row in rows
+    ]
+    asked, there, tokens = (sum(row[name] for row in rows) for name in ("to_ask", "there", "prompt_tokens"))
+    costs = [each.cost for each in plan if each.requests]
+    most = "" if not costs or None in costs else f", at most ${sum(each or 0 for each in costs):.2f}"
+    total = f"{counted(len(plan), 'run')}: {counted(asked, 'response')} to ask for, {there:,} already there"
+    return Listing(
+        rows,
+        columns,
+        f"what {place} would ask",
+        table=table,
+        notes=[f"{total}; about {counted(tokens, 'prompt token')}{most}"],
+        content={"folder": str(place), "runs": table},
+    )
 
 
 @with_options()

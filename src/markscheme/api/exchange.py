@@ -117,6 +117,10 @@ def export(*runs: Some, to: str = "inspect", output: str | Path = "logs", redact
         raise UsageError(f"{option('redact')} works on an archive; name one with {option('output', f'FILE{SUFFIX}')}")
     if to not in ("inspect", *FORMATS):
         raise UsageError(f"a run is exported to inspect, {' or '.join(FORMATS)}, not to {to!r}")
+    if place.suffix == SUFFIX and (to != "inspect" or len(opened) > 1):
+        raise UsageError(
+            f"FILE{SUFFIX} is an archive of one whole run: leave {option('to')} out, and pack each run by itself"
+        )
     if len(opened) > 1 and place.suffix:
         raise UsageError(f"one log cannot hold {len(opened)} runs; name a folder with {option('output')}")
     if place.suffix == SUFFIX:

@@ -265,7 +265,7 @@ def plan(
     """
     if (detect is None) == (half_width is None):
         difference, one_score = option("detect", "POINTS"), option("half_width", "POINTS")
-        raise UsageError(f"say what to find out: {difference} for a difference, or {one_score} for one score")
+        raise UsageError(f"name what to plan for: {difference} (a difference) or {one_score} (one score)")
     if half_width is None and not isinstance(detect, int | float):
         raise UsageError(f"{option('detect')} is a difference in points, such as 5, not {detect!r}")
     opened = [Run.open(each) for each in paths_of([pilot])]

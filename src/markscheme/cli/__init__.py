@@ -70,7 +70,7 @@ def build_parser(command: str) -> argparse.ArgumentParser:
     """Return the parser of one command."""
     import argparse
 
-    from markscheme.cli.arguments import add_declared
+    from markscheme.cli.arguments import add_declared, listed
 
     summary = COMMANDS[command]
 
@@ -78,8 +78,14 @@ def build_parser(command: str) -> argparse.ArgumentParser:
         """Reports a mistake in one line, with the nearest flag for an unknown one."""
 
         def error(self, message: str) -> NoReturn:
-            complain(f"{message}; `{self.prog} --help` lists the options", self.prog)
+            end = "" if message.endswith("?") else ";"
+            complain(f"{message}{end} `{self.prog} --help` lists the options", self.prog)
             sys.exit(EXIT_USAGE)
+
+        def format_help(self) -> str:
+            for action in self._actions:
+                action.help = action.help and listed(action.help)
+            return super().format_help()
 
         def parse_args(self, args: Any = None, namespace: Any = None) -> Any:
             parsed, unknown = self.parse_known_args(args, namespace)

@@ -19,7 +19,7 @@ def run(args: argparse.Namespace) -> int:
 
         return audit_training(args)
     if given := [name for name in FOR_ROLLOUTS if getattr(args, name)]:
-        raise UsageError(f"--{given[0].replace('_', '-')} needs --rollouts; add that, or leave it out")
+        raise UsageError(f"--{given[0].replace('_', '-')} can only be used with --rollouts")
     from markscheme.api.reports import audit, benchmark_the_graders
 
     if args.benchmark_the_graders:

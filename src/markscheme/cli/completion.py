@@ -10,6 +10,8 @@ import argparse
 from collections.abc import Iterator, Mapping, Sequence
 from importlib.resources import files
 
+from markscheme.cli.arguments import listed
+
 SHELLS = ("bash", "zsh", "fish")
 
 
@@ -62,7 +64,7 @@ def _offered(before: Sequence[str], begun: str) -> Iterator[tuple[str, str]]:
     if begun.startswith("-"):
         for flag, action in flags.items():
             if flag.startswith("--") or flag == begun:
-                yield flag, " ".join((action.help or "").replace("%%", "%").split())[:60]
+                yield flag, " ".join(listed(action.help or "").replace("%%", "%").split())[:60]
         return
     if option is not None:
         yield from _values(option)

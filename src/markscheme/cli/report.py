@@ -30,6 +30,8 @@ def run(args: argparse.Namespace) -> int:
     from markscheme.api.reports import report
 
     args.format = "json" if args.json else args.format
+    if args.fail_below is not None and not 0 <= args.fail_below <= 100:
+        raise UsageError(f"--fail-below takes a percentage from 0 to 100, not {args.fail_below:g}")
     made = call(report, args, pass_k=_numbers(args.pass_k, "-k"))
     complain_of_alterations(made.opened)
     if args.token_limits or args.series:
@@ -128,8 +130,6 @@ def _fail_below(percent: float, runs: Sequence[Summary]) -> int:
     """Return the exit code of a gate for the worst of these runs, by the intervals of the report."""
     from markscheme.reporting.gate import EXIT
 
-    if not 0 <= percent <= 100:
-        raise UsageError(f"--fail-below takes a percentage from 0 to 100, not {percent:g}")
     codes = []
     for each in runs:
         low, high = ((bound if bound is not None else -1.0) * 100 for bound in (each.accuracy.low, each.accuracy.high))

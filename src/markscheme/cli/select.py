@@ -14,6 +14,6 @@ def run(args: argparse.Namespace) -> int:
 
     low, high = args.between
     rows = call(select, args, run=args.source, out=args.output)
-    said = f"{counted(len(rows), 'problem')} with a solve rate from {low:g} to {high:g}: {args.output}"
+    said = f"{args.output}: {counted(len(rows), 'problem')} with a solve rate from {low:g} to {high:g}"
     show(args, {"selected": len(rows), "between": [low, high], "file": args.output}, [Part("text", said)])
     return 0

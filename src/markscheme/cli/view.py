@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from markscheme.cli import complain
-from markscheme.errors import UsageError
+from markscheme.errors import UsageError, command
 
 DEFAULT_PORT = 7777
 
@@ -21,7 +21,9 @@ def run(args: argparse.Namespace) -> int:
 
     folder = folder_of(args.dir)
     if not folder.is_dir():
-        raise UsageError(f"there is no folder {folder}; give the folder that contains your runs: markscheme view DIR")
+        raise UsageError(
+            f"there is no folder {folder}; name the folder that contains your runs: {command('view', 'DIR')}"
+        )
     if args.export:
         from markscheme.view.export import export
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
@@ -18,6 +18,8 @@ from markscheme.models.prices import price_of
 from markscheme.models.secrets import hide_spec
 from markscheme.running import Display, Prepared, execute, holds_run, prepare, resume
 from markscheme.running.budget import Budget
+from markscheme.running.live import Live
+from markscheme.running.progress import Quiet
 from markscheme.running.rounds import first_round
 from markscheme.runs import Run
 
@@ -27,15 +29,26 @@ STOPS_ONE_RUN = (ModelError, UsageError)
 
 
 class Forecast(NamedTuple):
-    """What a run will ask."""
+    """A run that is ready to be asked, and what it will ask."""
 
     cell: Cell
-    problems: int
+    path: Path
+    prepared: Prepared
     there: int  # responses that exist already
     requests: int  # responses still to ask for
     prompt_tokens: int  # approximate tokens of their prompts
     # Highest cost in dollars, if every response has the maximum length; None if price or length is not known.
     cost: float | None
+
+    @property
+    def problems(self) -> int:
+        return len(self.prepared.questions)
+
+
+def forecasts(cells: Sequence[Cell], folder: Path) -> list[Forecast]:
+    """Return what each run will ask; a mistake in any of them is reported before the first is asked."""
+    prepared = [prepare(cell.config) for cell in cells]
+    return [forecast(*each) for each in zip(cells, places(cells, folder), prepared, strict=True)]
 
 
 def forecast(cell: Cell, path: Path, prepared: Prepared) -> Forecast:
@@ -52,45 +65,60 @@ def forecast(cell: Cell, path: Path, prepared: Prepared) -> Forecast:
     cost = None
     if price is not None and longest is not None:
         cost = (tokens * price.input + left * longest * price.output) / 1_000_000
-    return Forecast(cell, len(prepared.questions), there, left, tokens, cost)
+    return Forecast(cell, path, prepared, there, left, tokens, cost)
 
 
 def run_cells(
-    cells: Sequence[Cell],
-    folder: Path,
-    displays: Callable[[int, Cell], Display | None],
-    reuse: Sequence[Run] = (),
-    prepared: Iterable[Prepared] | None = None,
+    plan: Sequence[Forecast], screen: Quiet, reuse: Sequence[Run] = ()
 ) -> Iterator[tuple[Path, Callable[[], Run]]]:
     """Yield the folder of each run and a function that asks it, until the shared budget is used up.
 
-    The runs share answers to the same requests.
+    The runs share the screen, and answers to the same requests.
     """
-    paths = places(cells, folder)
-    budget = _budget(cells, paths)
-    ready = list(prepared) if prepared is not None else [prepare(cell.config) for cell in cells]
+    budget = _budget(plan)
 
     def work(number: int, samples: int = 0) -> Run:
-        cell, path = cells[number], paths[number]
+        cell, path, prepared, *_ = plan[number]
         config = cell.config
         if samples:  # names the baseline in the manifest
-            config = msgspec.structs.replace(config, samples=samples, until_better=hide_spec(cells[0].config.model))
-        others = [*reuse, *(run for one in paths if one != path and (run := _there(one)))]
+            config = msgspec.structs.replace(config, samples=samples, until_better=hide_spec(plan[0].cell.config.model))
+        others = [*reuse, *(run for each in plan if each.path != path and (run := _there(each.path)))]
         shared: dict[str, Any] = {"budget": budget, "reuse": others, "driven": bool(samples)}
-        return begin_or_extend(config, path, displays(number, cell), ready[number], **shared)
+        return begin_or_extend(config, path, _OneOfSeveral(screen, plan, number), prepared, **shared)
 
-    if any(cell.config.until_better for cell in cells):
-        for one, two in pairs_to_compare(cells):
-            for samples in _looks(cells[two].config, paths[one], paths[two]):
+    if any(each.cell.config.until_better for each in plan):
+        for one, two in pairs_to_compare([each.cell for each in plan]):
+            for samples in _looks(plan[two].cell.config, plan[one].path, plan[two].path):
                 for number in (one, two):
                     if budget.used_up:
                         return
-                    yield paths[number], partial(work, number, samples)
+                    yield plan[number].path, partial(work, number, samples)
         return
-    for number, path in enumerate(paths):
+    for number, each in enumerate(plan):
         if budget.used_up:
             return
-        yield path, partial(work, number)
+        yield each.path, partial(work, number)
+
+
+class _OneOfSeveral:
+    """The display of one run, with the overall progress in the title."""
+
+    def __init__(self, screen: Quiet, plan: Sequence[Forecast], number: int) -> None:
+        self._screen, self.every = screen, screen.every
+        self._total = sum(each.there + each.requests for each in plan) or 1
+        self._before = sum(each.there + each.requests for each in plan[:number])
+        self._before += sum(each.there for each in plan[number + 1 :])
+        cell = plan[number].cell
+        name = " · ".join(filter(None, (cell.config.benchmark, cell.model, cell.variation)))
+        self._place, self._name = f"{number + 1} of {len(plan)}", name
+
+    def show(self, live: Live) -> None:
+        share = 100 * (self._before + live.done) / self._total
+        self._screen.title = f"{self._place}, {share:.0f} %: {self._name}"
+        self._screen.show(live)
+
+    def say(self, line: str) -> None:
+        self._screen.say(line)
 
 
 def pairs_to_compare(cells: Sequence[Cell]) -> list[tuple[int, int]]:
@@ -162,15 +190,13 @@ def places(cells: Sequence[Cell], folder: Path) -> list[Path]:
     return [there.get(asked(cell.config), folder / cell.folder) for cell in cells]
 
 
-def _budget(cells: Sequence[Cell], paths: Sequence[Path]) -> Budget:
+def _budget(plan: Sequence[Forecast]) -> Budget:
     """Return the shared budget minus what the runs have spent."""
-    first = cells[0].config
+    first = plan[0].cell.config
     budget = Budget(first.max_cost, first.max_tokens_total)
-    for cell, path in zip(cells, paths, strict=True):
-        there = _there(path)
-        if there is not None and there.manifest.usage is not None:
-            usage = there.manifest.usage
-            budget.spend(usage, price_of(cell.config))
+    for each in plan:
+        if (there := _there(each.path)) is not None and there.manifest.usage is not None:
+            budget.spend(there.manifest.usage, price_of(each.cell.config))
     return budget
 
 

@@ -81,10 +81,10 @@ def terms_of(*, margin: float | None = None, these_problems: bool = False, **ter
 
 def margin_line(margin: Margin) -> str:
     """Return the result of the tests against a margin in one line."""
-    points = 100 * margin.margin
+    points = f"{100 * margin.margin:g} point{'s' * (margin.margin != 0.01)}"
     return (
-        f"B worse than A by {points:g} points or more: {'ruled out' if margin.not_worse else 'not ruled out'} "
-        f"(one-sided p = {margin.not_worse_p:.3g}) · equivalent within {points:g} points: "
+        f"B worse than A by {points} or more: {'ruled out' if margin.not_worse else 'not ruled out'} "
+        f"(one-sided p = {margin.not_worse_p:.3g}) · equivalent within {points}: "
         f"{'yes' if margin.equivalent else 'not shown'} (p = {margin.equivalent_p:.3g})"
     )
 

@@ -65,7 +65,8 @@ def find_loops(snapshot: Snapshot, protocol: str) -> Loops | None:
 def loops_line(loops: Loops) -> str:
     """Return the note about loops."""
     part = f" (of {loops.looked_at} inspected)" if loops.looked_at < loops.cut_off else ""
+    repeat = "repeats itself" if loops.loops == 1 else "repeat themselves"
     return (
-        f"{loops.loops} of {loops.cut_off} responses that were cut off repeat themselves up to the limit{part}, "
+        f"{loops.loops} of {loops.cut_off} responses that were cut off {repeat} up to the limit{part}, "
         f"starting at {100 * loops.begins:.0f} % of their length (median); such as {loops.example}"
     )

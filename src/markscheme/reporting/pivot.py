@@ -75,7 +75,7 @@ def _figures(table: Table, runs: Mapping[str, Summary], metric: str) -> dict[str
 def _figure(summary: Summary, metric: str) -> Estimate:
     figures = figures_of(summary)
     if metric not in figures:
-        raise UsageError(f"{summary.run} has no {metric}; it has {', '.join(figures)}")
+        raise UsageError(f"{summary.run} has no figure {metric!r}; it has {', '.join(figures)}")
     return figures[metric]
 
 

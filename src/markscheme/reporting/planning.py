@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from markscheme.errors import UsageError, option
+from markscheme.errors import UsageError, counted, option
 from markscheme.reporting.drawing import clustered
 from markscheme.reporting.summary import marked_label
 from markscheme.runs.folder import Run
@@ -138,9 +138,9 @@ def design_rows(made: Designs) -> list[dict[str, str]]:
 def design_line(made: Designs) -> str:
     """Return the cheapest way in one sentence."""
     best = made.designs[0]
-    how = "all" if best.problems == made.whole else f"{best.problems:,} of them, drawn at random,"
+    how = "all" if best.problems == made.whole else f"{best.problems:,} of them, drawn at random"
     limit = "" if best.problems == made.whole else f" ({option('limit')} {best.problems} {option('limit_seed', '1')})"
     return (
-        f"the fewest requests for ± {100 * made.half_width:g} points on all {made.whole:,} problems: {best.samples} sample"
-        f"{'s' * (best.samples > 1)} per problem on {how}{limit}"
+        f"the fewest requests for ± {100 * made.half_width:g} points on all {made.whole:,} problems: "
+        f"{counted(best.samples, 'sample')} per problem on {how}{limit}"
     )

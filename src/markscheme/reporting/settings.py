@@ -152,7 +152,7 @@ def chosen(conditions: Sequence[str], runs: Sequence[Run]) -> list[Run]:
         }
         kept = [run for run in kept if any(_is(_value(run, each), text) for each in names for text in values)]
         if not kept:
-            raise UsageError(f"no run has {name} {wanted}; there are {', '.join(sorted(there)[:12])}")
+            raise UsageError(f"no run has {name} {wanted}; the values are {', '.join(sorted(there)[:12])}")
     return kept
 
 

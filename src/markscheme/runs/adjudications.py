@@ -111,9 +111,7 @@ def _shuffled(members: list[tuple[Place, int]], luck: random.Random) -> list[Pla
 def labels_journal(folder: Path, who: str) -> Journal:
     """Return the journal of one person's labels."""
     if not re.fullmatch(r"[\w-][\w.@-]{0,40}", who):
-        raise UsageError(
-            f"a name has letters, digits, dots and dashes; {who!r} does not fit: choose another with {option('who')}"
-        )
+        raise UsageError(f"{option('who')} takes a name of at most 41 letters, digits, dots and dashes, not {who!r}")
     try:
         (folder / FOLDER).mkdir(exist_ok=True)
     except OSError as error:

@@ -41,6 +41,7 @@ TABLE: tuple[tuple[str, str, Callable[..., Metric]], ...] = (
         lambda k, minus, field: BestOf(int(k), field, -1.0 if minus else 1.0),
     ),
 )
+NAMES = [written for written, *_ in TABLE]
 
 
 def metric(name: str) -> Metric:
@@ -48,8 +49,9 @@ def metric(name: str) -> Metric:
     for _, pattern, make in TABLE:
         if match := re.fullmatch(pattern, name):
             return make(*match.groups())
-    names = ", ".join(written for written, *_ in TABLE)
-    raise UsageError(f"unknown metric {name!r}; there are {names} (best-of-K:-SCORE for the lowest score)")
+    raise UsageError(
+        f"unknown metric {name!r}; the metrics are {', '.join(NAMES)} (best-of-K:-SCORE for the lowest score)"
+    )
 
 
 def per_problem(name: str, counts: Counts) -> Floats:

@@ -58,7 +58,7 @@ def check_trackers(names: Sequence[str]) -> None:
     """Refuse a tracker that does not exist or whose client is not installed."""
     for name in names:
         if name not in TRACKERS:
-            raise UsageError(f"no tracker {name!r}; there are {', '.join(TRACKERS)}")
+            raise UsageError(f"there is no tracker {name!r}; the trackers are {', '.join(TRACKERS)}")
         _module(name)
 
 
@@ -71,6 +71,8 @@ def open_tracker(name: str, run: Run) -> Tracker:
 def push_runs(runs: Sequence[Run], to: str, *, public: bool = False, model_repo: str | None = None) -> Iterator[str]:
     """Push runs to a tracker, or one to the Hub as `OWNER/NAME`; yield where each is."""
     if "/" not in to:
+        if to not in TRACKERS:
+            raise UsageError(f"{to!r} is neither a tracker ({', '.join(TRACKERS)}) nor OWNER/NAME for the Hub")
         if public or model_repo:
             raise UsageError(
                 f"{option('public')} and {option('model_repo')} are for the Hub: {option('to', 'OWNER/NAME')}"

@@ -2,7 +2,8 @@
 
 A table per argument. Its name is what the help shows: `-o, --output FILE` is an option, `RUN...` one or more positional
 arguments, `[DIR]` an optional one, `--watch` a switch. Arguments of several commands are in `shared.toml`; a command's
-table adds to them. A command with actions has `[actions.NAME]` with the arguments of each.
+table adds to them. A command with actions has `[actions.NAME]` with the arguments of each. `{metrics}` and other names of
+`LISTS` in a help text are filled in from the code.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import argparse
 import re
 from collections.abc import Callable
 from functools import cache
+from importlib import import_module
 from importlib.resources import files
 from pathlib import Path
 from typing import Any, TypeVar
@@ -19,6 +21,22 @@ T = TypeVar("T")
 
 # The type of value for a metavariable, if the table does not name another.
 KIND_OF = {"N": "integer", "SHARE": "number", "POINTS": "number", "PERCENT": "number"}
+
+# Tables of the code that help texts list; they are imported only when a help is printed.
+LISTS = {
+    "metrics": ("markscheme.statistics.metrics", "NAMES"),
+    "trackers": ("markscheme.tracking", "TRACKERS"),
+}
+
+
+def listed(help: str) -> str:
+    """Return a help text with the lists that it names."""
+    names = {
+        name: ", ".join(getattr(import_module(home), table))
+        for name, (home, table) in LISTS.items()
+        if f"{{{name}}}" in help
+    }
+    return re.sub(r"\{(\w+)\}", lambda named: names.get(named[1], named[0]), help)
 
 
 def add_declared(parser: argparse.ArgumentParser, command: str) -> None:

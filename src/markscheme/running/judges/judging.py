@@ -51,7 +51,7 @@ class JudgeOptions(msgspec.Struct, frozen=True, kw_only=True):
             raise UsageError(f"a judge is asked about what is open or about all, not {self.which!r}")
         if self.share is not None and (not 0 < self.share <= 1 or self.which == "all"):
             raise UsageError(
-                f"{option('share')} is a number from 0 to 1, of all responses; leave {option('which')} out with it"
+                f"{option('share')} takes a number from 0 to 1 and cannot be used with {option('which')}"
             )
 
 
