@@ -50,9 +50,7 @@ class JudgeOptions(msgspec.Struct, frozen=True, kw_only=True):
         if self.which not in ("open", "all"):
             raise UsageError(f"a judge is asked about what is open or about all, not {self.which!r}")
         if self.share is not None and (not 0 < self.share <= 1 or self.which == "all"):
-            raise UsageError(
-                f"{option('share')} takes a number from 0 to 1 and cannot be used with {option('which')}"
-            )
+            raise UsageError(f"{option('share')} takes a number from 0 to 1 and cannot be used with {option('which')}")
 
 
 class Judged(NamedTuple):
