@@ -58,7 +58,7 @@ def check_trackers(names: Sequence[str]) -> None:
     """Refuse a tracker that does not exist or whose client is not installed."""
     for name in names:
         if name not in TRACKERS:
-            raise UsageError(f"there is no tracker {name!r}; the trackers are {', '.join(TRACKERS)}")
+            raise UsageError(f"unknown tracker {name!r}; the trackers are {', '.join(TRACKERS)}")
         _module(name)
 
 
