@@ -7,6 +7,7 @@ guess.
 from __future__ import annotations
 
 import re
+from fractions import Fraction
 from functools import lru_cache
 from typing import Final, NamedTuple
 
@@ -30,6 +31,8 @@ _LETTER: Final = re.compile(
 _TEXT: Final = re.compile(r"\\(?:text|mbox|mathrm|textbf)\s?\{([^{}]*)\}")
 _FORMULAS: Final = re.compile(r"\$[^$]*\$")
 _LONG_WORD: Final = re.compile(r"[a-z]{3,}")
+_LONG_NAME: Final = re.compile(r"(?=.*[^\W\d_]{3})[^\W\d_]+(?:[-'’][^\W\d_]+)*[.,]?")
+_HALF: Final = Fraction(1, 2)
 _MATHEMATICAL: Final = re.compile(r"[\d\\$=+^]")
 # Words of one class that answer the same question.
 _GROUPS: Final = (("yes", "no"), ("true", "false"), ("none", "all", "unknown"))
@@ -60,7 +63,9 @@ def asked(gold: str) -> Asked:
         return word
     brackets = not re.search(r"\w", bare)  # the brace to be closed
     sentence = "$" in bare and _LONG_WORD.search(_FORMULAS.sub("", bare))
-    words = not _MATHEMATICAL.search(bare) and any(len(each) > 2 and each.isalpha() for each in bare.split())
+    words = not _MATHEMATICAL.search(bare) and any(_LONG_NAME.fullmatch(each) for each in bare.split())
+    whole = (english().values.get(each.strip("."), _HALF) for each in bare.lower().split())
+    words = words and not all(each.denominator == 1 for each in whole)
     return Asked(answer, TEXT if brackets or sentence or words else VALUE)
 
 

@@ -88,8 +88,8 @@ def _begins_clause(lexed: Lexed, at: int, first: int) -> bool:
     """True for a word that begins a clause: "but", "because", "if"; "so" after a comma; "no" between two commas."""
     tokens, form = lexed.tokens, lexed.tokens[at].kinds
     if form & _CUTS:
-        if form & kinds.BUT and form & kinds.FILLER and at > first:
-            return not tokens[at - 1].kinds & (kinds.IS | kinds.WOULD)  # "she would still have 4"
+        if form & kinds.BUT and at > first and tokens[at - 1].kinds & (kinds.IS | kinds.WOULD):
+            return False  # "she would still have 4", "it is actually 5"
         if form & kinds.BUT or at == first:
             return True
         # In "The remainder when 15 is divided by 4", the clause has no content yet at "when" and continues.
@@ -111,6 +111,23 @@ def _begins_clause(lexed: Lexed, at: int, first: int) -> bool:
 def _denies(lexed: Lexed, at: int, first: int) -> bool:
     """True for a "not … but" that follows the value it denies: AではなくB, A가 아니라 B."""
     return lexed.has(VALUES, max(first, at - 2), at - 1)
+
+
+def numbers_a_step(lexed: Lexed, number: int) -> bool:
+    """True for a clause that is only the number of a step or item, followed by its text on the line: "2. Divide"."""
+    parts = clauses(lexed)
+    clause = parts[number]
+    if (
+        clause.first != clause.last
+        or not clause.kinds & kinds.NUMBER
+        or clause.ender != kinds.STOP
+        or number + 1 == len(parts)
+    ):
+        return False
+    token, following = lexed.tokens[clause.first], lexed.tokens[parts[number + 1].first]
+    between = lexed.text[token.end : following.start]
+    before = lexed.text[max(0, token.start - 4) : token.start].rpartition("\n")
+    return between.strip(" *_") == "." and bool(before[1]) and not before[2].strip(" *#>-")
 
 
 def mood_of(lexed: Lexed, clause: Clause, at: int, last: int) -> str:

@@ -34,6 +34,7 @@ _OPERATORS: Final = frozenset("+-*/×·÷^_&\\<>≤≥∈|−=")
 _CONCLUDES: Final = (
     kinds.SO | kinds.ANSWER | kinds.RESULT | kinds.FINAL | kinds.GOOD | kinds.CHOOSE | kinds.UNKNOWN | kinds.YES | kinds.NO
 )  # fmt: skip
+_MEASURED: Final = kinds.NUMBER | kinds.UNIT
 _ENDS_WHOLE: Final = re.compile(r"(?:[.!?。！？।)\]}”\"'`$*>✅]|\\\])\s*\Z")
 _COMMAND: Final = re.compile(r"\\[a-zA-Z]{1,12}\Z|<<[^<>\n]{0,80}\Z")
 _WHOLE_COMMAND: Final = re.compile(
@@ -104,6 +105,8 @@ def breaks_off(text: str, start: int, end: int, *, ended: bool = False) -> bool:
         return not ends_with_answer(text, start, end)
     if not _is_complete(lexed, tail, stated, stops):
         return True
+    if len(tail) < _WORKED and "\n" not in tail.strip() and lexed.tokens[-1].kinds & kinds.STOP:
+        return False  # a sentence or two after closed thinking
     return not stated and (start > 0 or len(tail) > _WORKED) and _concludes_nothing(lexed, parts, tail, after=start > 0)
 
 
@@ -262,6 +265,8 @@ def _is_begun(lexed: Lexed, last: Clause) -> bool:
     whole = kinds.STOP | kinds.ASKS | kinds.CLOSE | kinds.EMPHASIS | kinds.FORMULA | kinds.BOX
     if lexed.tokens[-1].kinds & whole or not words:
         return False
+    if last.kinds & kinds.COLON and lexed.has(kinds.COLON, last.first, last.last - 1) and tokens[-1].kinds & _MEASURED:
+        return False  # "Speed: 60 km/h"
     if last.kinds & (kinds.EQUALS | _CONCLUDES | kinds.IS):
         return bool(words[0] & (kinds.CONNECT | kinds.STEP)) and len(words) < 3
     if words[-1] & kinds.UNIT and last.kinds & kinds.NUMERAL:

@@ -10,11 +10,23 @@ from collections.abc import Iterator
 from typing import Final, NamedTuple
 
 from markscheme.marking.reading import kinds
-from markscheme.marking.reading.clauses import ASKED, ASSERTED, CONDITIONAL, REASON, RETRACTED, Clause, clauses, mood_of
+from markscheme.marking.reading.clauses import (
+    ASKED,
+    ASSERTED,
+    CONDITIONAL,
+    DENIED,
+    REASON,
+    RETRACTED,
+    Clause,
+    clauses,
+    mood_of,
+    numbers_a_step,
+)
+from markscheme.marking.reading.free_words import closeness, denies, goes_on, said_after
 from markscheme.marking.reading.lexer import Lexed, Token
 from markscheme.marking.reading.meaning import is_label, is_named, meant_value
 from markscheme.marking.reading.quantities import Value
-from markscheme.marking.reading.retractions import LIGHT, beginnings, takes_back
+from markscheme.marking.reading.retractions import LIGHT, beginnings, is_unsaid, takes_back
 from markscheme.marking.reading.values import Kind, is_choice, value_in
 
 # The ranks: typeset as an answer; announced as the answer; called right or chosen; concluded or emphasized; only
@@ -40,6 +52,7 @@ class Candidate(NamedTuple):
     value: Value
     mood: str
     clause: int
+    closeness: int = 0  # words that the clause shares with the question, if the answer is free words
 
 
 def candidates(lexed: Lexed, kind: Kind, *, plainly: bool = False) -> list[Candidate]:
@@ -69,7 +82,7 @@ def _candidates(lexed: Lexed, kind: Kind, plainly: bool) -> list[Candidate]:
             or (bool(here & kinds.REMARK) and not clause.opener & kinds.BECAUSE and _is_remark(lexed, clause))
         )
         heading_before = heading
-        if _numbers_a_step(lexed, number):
+        if numbers_a_step(lexed, number):
             heading &= kinds.ANSWER
             continue
         said = [] if remarking else list(_of_clause(lexed, clause, number, kind, heading, plainly))
@@ -77,6 +90,8 @@ def _candidates(lexed: Lexed, kind: Kind, plainly: bool) -> list[Candidate]:
         heading = (0 if remarking else _heads(lexed, number)) or kept
         if said and kind.name == "letter" and _has_its_text(lexed, clause, kind, said[-1].value, heading_before):
             named.update(beginnings(lexed, said[-1].value.last + 1, clause.last))
+        if said and found and kind.name == "text" and not found[0].clause and goes_on(lexed, clause, found[0].value):
+            said = []
         if found and not said and takes_back(lexed, clause, named):
             found[-1] = found[-1]._replace(mood=RETRACTED)
         elif found and said:
@@ -92,29 +107,12 @@ def _candidates(lexed: Lexed, kind: Kind, plainly: bool) -> list[Candidate]:
     return found
 
 
-def _numbers_a_step(lexed: Lexed, number: int) -> bool:
-    """True for a clause that is only the number of a step or item, followed by its text on the line: "2. Divide"."""
-    parts = clauses(lexed)
-    clause = parts[number]
-    if (
-        clause.first != clause.last
-        or not clause.kinds & kinds.NUMBER
-        or clause.ender != kinds.STOP
-        or number + 1 == len(parts)
-    ):
-        return False
-    token, following = lexed.tokens[clause.first], lexed.tokens[parts[number + 1].first]
-    between = lexed.text[token.end : following.start]
-    before = lexed.text[max(0, token.start - 4) : token.start].rpartition("\n")
-    return between.strip(" *_") == "." and bool(before[1]) and not before[2].strip(" *#>-")
-
-
 def _unspoken(lexed: Lexed, clause: Clause, number: int, kind: Kind, said: list[Candidate]) -> list[Candidate]:
     """Return the answer of a clause that reports none: "none of them is right", "it cannot be determined"."""
     here = clause.kinds
     if kind.name == "letter" and not said and here & kinds.NONE and here & (_NAMES | kinds.GOOD):
         rank, rule = STATED, "none of them"
-    elif kind.name == "value" and here & kinds.UNKNOWN and (not said or _is_unsaid(lexed, clause, said[0])):
+    elif kind.name == "value" and here & kinds.UNKNOWN and (not said or is_unsaid(lexed, clause, said[0].value)):
         rank, rule = CONCLUDED, UNSAID
     elif kind.name == "word" and not said and here & kinds.ANSWER and here & (kinds.HEDGE | kinds.UNKNOWN):
         rank, rule = STATED, UNSAID
@@ -136,6 +134,10 @@ def best(found: list[Candidate]) -> Candidate | None:
     if top >= CHOSEN:
         # Steps have answers too: after "Answer: 96", "Answer: Jason stored 23 bales" is the later one.
         return [each for each in asserted if each.rank == top or each.rule == "told as the answer"][-1]
+    if any(each.closeness for each in asserted):
+        concluded = [each for each in asserted if each.rule == "concluded" and each.closeness]
+        closest = concluded[-1] if concluded else max(reversed(asserted), key=lambda each: each.closeness)
+        return closest._replace(rank=STATED) if closest.closeness > 1 else closest
     apart = [each for each in asserted if each.rank == CONCLUDED]
     return asserted[0] if apart == asserted[:1] and apart[0].rule == "set apart" else asserted[-1]
 
@@ -161,14 +163,6 @@ def _corrects(lexed: Lexed, clause: Clause, said: Candidate) -> bool:
     )
 
 
-def _is_unsaid(lexed: Lexed, clause: Clause, said: Candidate) -> bool:
-    """True if a value is only something that cannot be found: "it is impossible to find f(0)"."""
-    unknown = False
-    for token in lexed.tokens[clause.first : said.value.first]:
-        unknown = (unknown or bool(token.kinds & kinds.UNKNOWN)) and not (unknown and token.kinds & kinds.IS)
-    return unknown
-
-
 def _is_remark(lexed: Lexed, clause: Clause) -> bool:
     for token in [each for each in lexed.tokens[clause.first : clause.last + 1] if each.kinds & _TELLING][:3]:
         if not token.kinds & kinds.WORD or token.kinds & (kinds.ANSWER | kinds.SO | kinds.REMARK):
@@ -189,7 +183,9 @@ def _of_clause(
             mood = ASSERTED  # a choice whose text is a question
         if mood == CONDITIONAL and rule == "told as the answer":
             mood = ASSERTED  # "Answer: she would earn $140 if she worked" repeats the condition of the question
-        yield Candidate(rank, rule, value, mood, number)
+        shared = closeness(lexed, kind, clause.first, clause.last) if kind.given else 0
+        mood = DENIED if shared and denies(lexed, kind, clause.first, clause.last) else mood
+        yield Candidate(rank, rule, value, mood, number, shared)
         if mood == ASSERTED:
             return
 
@@ -318,8 +314,10 @@ def _in_slot(lexed: Lexed, kind: Kind, clause: Clause, slot: int, plainly: bool 
             verb = next((at for at in verbs if tokens[at - 1].kinds & kinds.WORD), None)
             slot = verb + 1 if verb and value_in(lexed, kind, verb + 1, last) is not None else slot
         slot = _after_label(lexed, slot, last)
+    if kind.name == "text":
+        return said_after(lexed, kind, clause.first, slot, last)
     value = value_in(lexed, kind, slot, last)
-    if value is None or kind.name == "text":
+    if value is None:
         return value
     words = _content_words(lexed, slot, value.first)
     if kind.name == "value" and words < 3 and is_named(lexed, value, slot):

@@ -167,6 +167,8 @@ def _lex(text: str, start: int, end: int, language: str) -> Lexed:
         elif form != _SKIP:
             if form == kinds.STOP and _follows_label(text, found, end, tokens, words):
                 form = kinds.OTHER  # B. The bottom one
+            elif form == kinds.STOP and _is_initial(text, found, tokens, words):
+                form = kinds.OTHER  # H. G. Wells
             elif form == kinds.OTHER and words.words.get(character, 0) & (kinds.GOOD | kinds.BAD):
                 form = kinds.WORD | words.words[character]  # ✓
             elif form == kinds.OTHER and found[0] == "**" and text.count("**", max(start, begin - 80), begin) % 2:
@@ -208,6 +210,28 @@ def _follows_label(text: str, stop: re.Match[str], end: int, tokens: list[Token]
         return following[1:2].islower()  # "the answer is B. the bottom one"
     word = _WORD(text, stop.end() + 1, end) if before and before[-1] & kinds.COLON else None
     return word is None or not words.classes(word[0].lower()) & (kinds.THIS | kinds.RETRACT)
+
+
+_SURNAME: Final = re.compile(r"\s?((?:[A-Z]\.\s?){0,3})([A-Z][a-z]{2,})")
+
+
+def _is_initial(text: str, stop: re.Match[str], tokens: list[Token], words: Vocabulary) -> bool:
+    """True if a full stop follows the initial of a name: between capitals that are no other words of the lexicon."""
+    at = stop.start()
+    if not tokens or tokens[-1].end != at or tokens[-1].start != at - 1 or not text[at - 1].isupper():
+        return False
+    following = _SURNAME.match(text, stop.end())
+    if following is None or words.classes(following[2].lower()):
+        return False
+    if len(tokens) < 2 or following[1]:
+        return True
+    before = tokens[-2]
+    named = before.kinds == kinds.WORD and text[before.start].isupper()
+    return (
+        named
+        or text[before.start : before.end] == "."
+        or bool(before.kinds & (kinds.LINE | kinds.EMPHASIS | kinds.OPEN))
+    )
 
 
 def _with_choices(text: str, tokens: list[Token], choices: Mapping[str, str], labels: dict[str, str]) -> list[Token]:

@@ -11,6 +11,7 @@ from typing import Final
 
 from markscheme.marking.reading import kinds
 from markscheme.marking.reading.clauses import ASSERTED, Clause, mood_of
+from markscheme.marking.reading.free_words import said_in
 from markscheme.marking.reading.lexer import Lexed
 from markscheme.marking.reading.quantities import Value
 from markscheme.marking.reading.values import Kind, is_refused, value_in
@@ -24,7 +25,7 @@ _RESULTS: Final = 4  # how many calculations back the source of a number is sear
 def meant_value(lexed: Lexed, kind: Kind, clause: Clause, first: int, last: int) -> Value | None:
     """Return the likeliest value asserted by a clause with several."""
     if kind.name == "text":
-        return _predicate(lexed, kind, first, last)
+        return said_in(lexed, kind, first, last)
     found: list[Value] = []
     at = first
     while at <= last and (value := value_in(lexed, kind, at, last)) is not None:
@@ -44,39 +45,6 @@ def meant_value(lexed: Lexed, kind: Kind, clause: Clause, first: int, last: int)
         results = _worked_out(lexed, clause)
         found.sort(key=lambda each: _weight(lexed, each, first, last, results))
     return found[-1]
-
-
-def _predicate(lexed: Lexed, kind: Kind, first: int, last: int) -> Value | None:
-    """Return the words after the last "is" of a sentence, with the words before it as the alternative."""
-    for at in range(last - 1, first - 1, -1):
-        if lexed.tokens[at].kinds & kinds.IS:
-            value = value_in(lexed, kind, at + 1, last)
-            agent = _agent(lexed, kind, value, last) if value is not None and value.first == at + 1 else None
-            subject = agent or (_subject(lexed, kind, first, at - 1) if value is not None else None)
-            return value if value is None or subject is None else value._replace(parts=(subject.content,))
-    value = value_in(lexed, kind, first, last)
-    verb = next((at for at in range(first, last) if lexed.tokens[at].kinds == kinds.WORD | kinds.CONNECT), first)
-    alone = value is not None and not lexed.has(kinds.AND | kinds.OR | kinds.BUT, verb, last)
-    subject = _subject(lexed, kind, first, verb - 1) if alone else None
-    return value if value is None or subject is None else value._replace(parts=(subject.content,))
-
-
-def _subject(lexed: Lexed, kind: Kind, first: int, last: int) -> Value | None:
-    """Return the words before a verb without their introduction: "Ann" in "so we see that Ann"."""
-    leads = kinds.SO | kinds.COMMA | kinds.COLON | kinds.THIS
-    begin = next((at + 1 for at in range(last, first - 1, -1) if lexed.tokens[at].kinds & leads), first)
-    return value_in(lexed, kind, begin, last) if begin <= last else None
-
-
-def _agent(lexed: Lexed, kind: Kind, value: Value, last: int) -> Value | None:
-    """Return the person or place between a verb and its prepositions: "Ann Lee" in "founded by Ann Lee in 1890"."""
-    tokens, begin = lexed.tokens, value.first + 2
-    if begin > last or tokens[value.first].kinds != kinds.WORD or not tokens[begin - 1].kinds & kinds.WITHIN:
-        return None
-    stops = kinds.WITHIN | kinds.COMMA | kinds.AND
-    places = range(begin + 1, last + 1)
-    end = next((at for at in places if tokens[at].kinds & stops and not tokens[at - 1].kinds & stops), last + 1)
-    return value_in(lexed, kind, begin, end - 1)
 
 
 def _worked_out(lexed: Lexed, clause: Clause) -> list[str]:

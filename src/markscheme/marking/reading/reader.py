@@ -14,6 +14,7 @@ from markscheme.marking.reading.clauses import ASSERTED, DENIED, HEDGED, OPERATE
 from markscheme.marking.reading.ending import is_cut_off, thinks_on
 from markscheme.marking.reading.extracted import ExtractedAnswer
 from markscheme.marking.reading.fields import json_answer
+from markscheme.marking.reading.free_words import asked_words
 from markscheme.marking.reading.grammar import CHOSEN, CONCLUDED, SAID, STATED, TYPESET, UNSAID, best, candidates
 from markscheme.marking.reading.lexer import NEAR, lex, near_end
 from markscheme.marking.reading.meaning import counts_another, opens_bounded, says_two
@@ -102,6 +103,8 @@ def final_answer(sections: ResponseSections, kind: Kind) -> Reading | None:
 def read_answer(sections: ResponseSections, kind: Kind) -> Reading | None:
     """Return the answer of a response, or `None`."""
     sections, texts = prepared(sections)
+    if kind.name == "text":
+        kind = kind._replace(given=asked_words(sections.statement))
     reading = _read(sections, kind, texts if kind.name == "letter" else {})
     return _by_choice(sections, kind, reading, texts) if texts else reading
 

@@ -8,6 +8,7 @@ from typing import Final
 from markscheme.marking.reading import kinds
 from markscheme.marking.reading.clauses import Clause
 from markscheme.marking.reading.lexer import Lexed, Token
+from markscheme.marking.reading.quantities import Value
 
 # Words that add nothing to the value before them.
 LIGHT: Final = (
@@ -61,3 +62,11 @@ def _says_wrong(lexed: Lexed, token: Token) -> bool:
     for part in parts:
         here |= lexed.words.words.get(part, 0)
     return bool(here & kinds.BAD or (here & kinds.NOT and here & kinds.GOOD))
+
+
+def is_unsaid(lexed: Lexed, clause: Clause, value: Value) -> bool:
+    """True if a value is only something that cannot be found: "it is impossible to find f(0)"."""
+    unknown = False
+    for token in lexed.tokens[clause.first : value.first]:
+        unknown = (unknown or bool(token.kinds & kinds.UNKNOWN)) and not (unknown and token.kinds & kinds.IS)
+    return unknown

@@ -20,6 +20,7 @@ class Kind(NamedTuple):
     name: Literal["value", "letter", "word", "text"]
     classes: int = 0  # classes of the allowed words
     words: tuple[str, ...] = ()  # the allowed words, if no lexicon class contains them
+    given: frozenset[str] = frozenset()  # words of the question, if it is known and the answer is free words
 
     def word(self, lexed: Lexed, at: int) -> str | None:
         """Return the allowed word that a token is, if any."""
@@ -177,10 +178,16 @@ def _is_determiner(lexed: Lexed, at: int, first: int, last: int) -> bool:
 def _words(lexed: Lexed, first: int, last: int) -> Value | None:
     """Return free words: the emphasized or quoted part of the slot, or all of it without articles and label."""
     tokens = lexed.tokens
-    lettered = (at for at in range(first, min(last, first + 2) + 1) if tokens[at].kinds & kinds.LETTER)
-    letter = next(lettered, None)
-    if letter is not None and letter < last and lexed.said(letter + 1, letter + 1) in (")", "]", ".", ":"):
-        first = letter + 2  # (A) moss
+    letter = first
+    while letter < last and tokens[letter].kinds & (kinds.OPEN | kinds.EMPHASIS):
+        letter += 1
+    if (
+        letter < last
+        and tokens[letter].kinds & kinds.LETTER
+        and lexed.said(letter + 1, letter + 1) in (")", "]", ".", ":")
+    ):
+        initials = letter + 2 <= last and tokens[letter + 2].end - tokens[letter + 2].start == 1
+        first = first if initials else letter + 2  # (A) moss, but not H. G. Wells
     stretch = range(first, last + 1)
     emphasis = [at for at in stretch if tokens[at].kinds & kinds.EMPHASIS]
     quotes = [at for at in stretch if tokens[at].kinds & kinds.OPEN and lexed.said(at, at) in EDGES]
@@ -188,7 +195,14 @@ def _words(lexed: Lexed, first: int, last: int) -> Value | None:
         if len(marks) >= 2 and marks[1] > marks[0] + 1:
             first, last = marks[0] + 1, marks[1] - 1
             break
-    if not lexed.has(kinds.WORD | kinds.NUMBER | kinds.LETTER | kinds.FORMULA, first, last):
+    words = kinds.WORD | kinds.NUMBER | kinds.LETTER | kinds.FORMULA
+    opens = (at for at in range(first + 1, last + 1) if tokens[at].kinds & kinds.OPEN and lexed.said(at, at) == "(")
+    bracket = next(
+        (at for at in opens if tokens[at].start > tokens[at - 1].end and lexed.has(words, first, at - 1)), None
+    )
+    if bracket is not None:
+        last = bracket - 1  # "carbon dioxide (CO2)"
+    if not lexed.has(words, first, last):
         return Value(first, last, lexed.said(first, last).strip()) if first <= last else None  # closing brackets: ) }
     while first < last and (tokens[first].kinds & _LEADING or _is_article(lexed, first)):
         first += 1
