@@ -186,7 +186,8 @@ def _words(lexed: Lexed, first: int, last: int) -> Value | None:
         and tokens[letter].kinds & kinds.LETTER
         and lexed.said(letter + 1, letter + 1) in (")", "]", ".", ":")
     ):
-        initials = letter + 2 <= last and tokens[letter + 2].end - tokens[letter + 2].start == 1
+        following = lexed.said(letter + 2, letter + 2) if letter + 2 <= last else ""
+        initials = len(following) == 1 and following.isupper()
         first = first if initials else letter + 2  # (A) moss, but not H. G. Wells
     stretch = range(first, last + 1)
     emphasis = [at for at in stretch if tokens[at].kinds & kinds.EMPHASIS]
