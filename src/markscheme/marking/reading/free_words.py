@@ -55,7 +55,7 @@ def denies(lexed: Lexed, kind: Kind, first: int, last: int) -> bool:
 
 
 def goes_on(lexed: Lexed, clause: Clause, value: Value) -> bool:
-    """True for "He was …" after a first sentence about a name: it tells more of whom the answer named."""
+    """True for "He was …" after a first sentence about a name: it tells more about the person just named."""
     opens = next((token.kinds for token in lexed.tokens[clause.first : clause.last + 1] if token.kinds & kinds.WORD), 0)
     named = value.parts and value.parts[0][:1].isupper()
     return bool(named and opens & kinds.THIS and not clause.kinds & (kinds.SO | kinds.ANSWER))

@@ -216,7 +216,7 @@ _SURNAME: Final = re.compile(r"\s?((?:[A-Z]\.\s?){0,3})([A-Z][a-z]{2,})")
 
 
 def _is_initial(text: str, stop: re.Match[str], tokens: list[Token], words: Vocabulary) -> bool:
-    """True if a full stop follows the initial of a name: between capitals that are no other words of the lexicon."""
+    """True if a full stop follows the initial of a name: between capitals of which the lexicon has none."""
     at = stop.start()
     if not tokens or tokens[-1].end != at or tokens[-1].start != at - 1 or not text[at - 1].isupper():
         return False
