@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from markupsafe import Markup
 
+from markscheme.errors import counted
 from markscheme.reporting.estimates import Estimate
 from markscheme.reporting.verdicts import LOOKS
 from markscheme.statistics import Interval
@@ -164,11 +165,11 @@ def solve_rates(rates: Sequence[float]) -> Markup:
     start = 0
     for rate, equal in itertools.groupby(known):
         count = len(list(equal))
-        tip = f"{count} problem{'s' if count > 1 else ''} solved {percent(rate, 0)} of the time"
+        tip = f"{counted(count, 'problem')} solved {percent(rate, 0)} of the time"
         wide, tall = max(width * count - 0.5, 0.8), y(0) - y(rate) + 1
         body.append(_rect("fill", LEFT + start * width, y(rate) - 1, wide, tall, tip))
         start += count
-    body.append(_axis_title(f"{len(known)} problems, hardest first: {never} never solved, {always} always"))
+    body.append(_axis_title(f"{counted(len(known), 'problem')}, hardest first: {never} never solved, {always} always"))
     return _svg(WIDTH, HEIGHT, f"Solve rate of every problem: {never} never, {always} always", body)
 
 
@@ -228,5 +229,5 @@ def _axis_title(label: str) -> Markup:
 
 def _nice(top: int) -> int:
     """Round up to a number that halves well."""
-    scale = 10 ** max(0, len(str(top)) - 2)
-    return int(max(2, math.ceil(top / (2 * scale)) * 2 * scale))
+    scale: int = 10 ** max(0, len(str(top)) - 2)
+    return next(step * scale for step in (2, 4, 6, 8, 10, 12, 16, 20, 30, 40, 50, 60, 80, 100) if step * scale >= top)

@@ -21,6 +21,7 @@ from markscheme.view.visible import visible
 Span = tuple[int, int]
 
 _LINE_END = re.compile(r"(?:[ \t]*\n)?")
+_PUNCTUATION = re.compile(r"[,.;:!?)]*")
 
 BLOCK = 4_000  # characters per block: a few screens of text, laid out in a millisecond
 
@@ -76,12 +77,14 @@ def _pieces(text: str, span: Span | None, until: float) -> Iterator[str]:
         if html is None:
             continue
         yield _marked(text, at, step.start, span)
-        yield _formula(text, step, html, span)
-        at = step.end
+        shown, at = _formula(text, step, html, span), step.end
         if step.display:  # it is a block of its own, so the line end after it would be an empty line
             end = _LINE_END.match(text, at).end()  # type: ignore[union-attr]  # matches everywhere
-            yield _source(visible(text[at:end]))
-            at = end
+            yield shown + _source(visible(text[at:end]))
+        else:  # no line begins with the comma after a formula
+            end = _PUNCTUATION.match(text, at).end()  # type: ignore[union-attr]
+            yield f'<span class="glued">{shown}{_marked(text, at, end, span)}</span>' if end > at else shown
+        at = end
     yield _marked(text, at, len(text), span)
 
 
