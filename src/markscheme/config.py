@@ -11,7 +11,7 @@ import re
 from collections.abc import Mapping
 from functools import cache, partial
 from pathlib import PurePath
-from typing import Annotated, Any, Literal, NamedTuple, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, Literal, NamedTuple, get_args, get_origin
 
 import msgspec
 from msgspec import Meta
@@ -302,11 +302,10 @@ class Option(NamedTuple):
 @cache
 def run_options() -> dict[str, Option]:
     """Return every option of a run except the benchmark and the model."""
-    hints = get_type_hints(RunConfig, include_extras=True)
     options, group = {}, ""
     for field in msgspec.structs.fields(RunConfig):
-        if get_origin(hints[field.name]) is Annotated:
-            kind, *_, meta = get_args(hints[field.name])  # Annotated[Annotated[int, limits], option] comes flattened
+        if get_origin(field.type) is Annotated:
+            kind, *_, meta = get_args(field.type)  # Annotated[Annotated[int, limits], option] comes flattened
             group = meta.extra["group"] or group
             options[field.name] = Option(
                 field.name, kind, field.default, meta.description, **{**meta.extra, "group": group}

@@ -148,7 +148,7 @@ class ProblemMaker:
         if names := _PLACEHOLDER.findall(text):
             readers = {name: self._field(name) for name in names}
             return lambda row: _PLACEHOLDER.sub(lambda match: _inline(readers[match[1]](row), match[1]), text)
-        for pattern, operation in OPERATIONS.items():
+        for pattern, operation in OPERATIONS.items() if " of " in text else ():
             if match := re.fullmatch(f"{pattern} of (.+)", text):
                 *arguments, inner = match.groups()
                 if operation is _puzzle:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import gc
 import io
+import os
 import sys
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, NoReturn, TextIO
@@ -126,6 +127,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         # Most objects live until the command ends; searching them for cycles cost a sixth of the processor time of a
         # run (perf/overhead.py).
         gc.set_threshold(100_000, 10, 10)
+        # OpenBLAS, which comes with numpy, starts threads that wait for work: actively, for 20 ms of processor time.
+        os.environ.setdefault("OPENBLAS_THREAD_TIMEOUT", "4")
     _open_streams()
     from markscheme.errors import speaking
 
@@ -213,7 +216,6 @@ def complain(message: str, speaker: str = "markscheme") -> None:
 
 def _open_streams() -> None:
     """Open closed streams (`>&-`) on /dev/null, and write `?` for characters that a stream cannot encode."""
-    import os
 
     for number, name in enumerate(("stdin", "stdout", "stderr")):
         stream = getattr(sys, name)
@@ -230,7 +232,6 @@ def _open_streams() -> None:
 
 def _forget(stream: TextIO) -> None:
     """Redirect to /dev/null, or Python complains again when it flushes at exit."""
-    import os
 
     os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 

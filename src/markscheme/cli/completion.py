@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Iterator, Mapping, Sequence
-from importlib.resources import files
+from pathlib import Path
 
 from markscheme.cli.arguments import listed
 
@@ -16,7 +16,7 @@ SHELLS = ("bash", "zsh", "fish")
 
 
 def script(shell: str) -> str:
-    return files("markscheme.cli").joinpath("shells", f"completion.{shell}").read_text()
+    return Path(__file__).with_name("shells").joinpath(f"completion.{shell}").read_text()
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

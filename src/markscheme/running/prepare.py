@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 from collections.abc import Sequence
-from importlib.metadata import PackageNotFoundError, version
+from importlib.metadata import PackageNotFoundError, distribution
 from typing import NamedTuple
 
 from markscheme.benchmarks import Benchmark, with_examples
@@ -18,6 +19,9 @@ from markscheme.types import Question
 
 # Packages that can change a result.
 PACKAGES = ("markscheme", "msgspec", "numpy", "aiohttp", "sympy", "latex2sympy2_extended", "math-verify")
+
+
+_VERSION = re.compile(r"^Version: (\S+)", re.MULTILINE)
 
 
 class Prepared(NamedTuple):
@@ -61,9 +65,13 @@ def package_versions() -> dict[str, str]:
     versions = {}
     for name in PACKAGES:
         try:
-            versions[name] = version(name)
+            about = distribution(name).read_text("METADATA") or ""
         except PackageNotFoundError:
             continue
+        if found := _VERSION.search(
+            about
+        ):  # `version` would parse the whole description of the package, which is longer
+            versions[name] = found[1]
     return versions
 
 

@@ -13,7 +13,6 @@ import re
 import sys
 from collections.abc import Awaitable, Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
-from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -87,7 +86,7 @@ def asset_version() -> str:
 
 def asset(name: str) -> bytes:
     """Return a packaged style sheet, script or picture; the style sheet has the colours of verdicts added."""
-    content = files("markscheme.view").joinpath("assets", name).read_bytes()
+    content = Path(__file__).with_name("assets").joinpath(name).read_bytes()
     return content + style_sheet().encode() if name == "app.css" else content
 
 

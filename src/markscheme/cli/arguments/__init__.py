@@ -13,7 +13,6 @@ import re
 from collections.abc import Callable
 from functools import cache
 from importlib import import_module
-from importlib.resources import files
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -55,7 +54,7 @@ def add_declared(parser: argparse.ArgumentParser, command: str) -> None:
 def _read(name: str) -> dict[str, Any]:
     import tomllib
 
-    return tomllib.loads(files(__name__).joinpath(f"{name}.toml").read_text(encoding="utf-8"))
+    return tomllib.loads(Path(__file__).with_name(f"{name}.toml").read_text(encoding="utf-8"))
 
 
 def _add_all(parser: argparse.ArgumentParser, tables: dict[str, Any]) -> None:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 import tomllib
-from importlib.resources import files
+from pathlib import Path
 from typing import Any, Final
 
 _MARKS: Final[dict[str, Any]] = tomllib.loads(
-    (files("markscheme.marking.reading.lexicon") / "marks.toml").read_text("utf-8")
+    Path(__file__).with_name("lexicon").joinpath("marks.toml").read_text("utf-8")
 )
 
 
