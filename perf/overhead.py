@@ -1,20 +1,19 @@
 """What asking costs the harness: CPU and seconds for the same requests, peers side by side in the same run.
 
-    python perf/overhead.py                       bare aiohttp client and markscheme, 1,319 requests and 8 × 1,319
+    python perf/overhead.py                       bare aiohttp client and markscheme: 49 requests, 1,319 and 8 × 1,319
     python perf/overhead.py --peers --install     with lm_eval and inspect_ai, in virtual environments below peers/
     python perf/overhead.py --clients             HTTP clients by themselves: why aiohttp
     python perf/overhead.py --streams             streamed answers of 1,000 events against the same without a stream
     python perf/overhead.py --memory              peak memory at 1,000 and 100,000 responses of 20 kB
 
 Every client runs in a process of its own against a loopback server in another, with real GSM8K questions where the
-data is there. CPU is user + system time of the whole process tree, start-up and report included; byte code is made before,
-as installing does.
+data is there. CPU is user + system time of the whole process tree, start-up and report included. Byte code of all packages
+is made before, as installing does.
 """
 
 from __future__ import annotations
 
 import argparse
-import compileall
 import json
 import math
 import os
@@ -29,7 +28,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import NamedTuple
 
-from questions import gsm8k
+from questions import Asked, gsm8k, sample
 
 HERE = Path(__file__).parent
 PEERS = {"lm_eval": ["lm_eval[api]"], "inspect": ["inspect_ai", "openai"]}
@@ -62,9 +61,8 @@ def measure(command: list[str], folder: Path, **environment: str) -> Cost:
     log = folder / "output.txt"
     started = time.perf_counter()
     with log.open("w") as out:
-        process = subprocess.Popen(
-            command, stdout=out, stderr=subprocess.STDOUT, cwd=folder, env={**os.environ, **environment}
-        )
+        env = {**os.environ, "PYTHONDONTWRITEBYTECODE": "", **environment}
+        process = subprocess.Popen(command, stdout=out, stderr=subprocess.STDOUT, cwd=folder, env=env)
         _, status, usage = os.wait4(process.pid, 0)
     wall = time.perf_counter() - started
     process.returncode = os.waitstatus_to_exitcode(status)
@@ -76,10 +74,11 @@ def measure(command: list[str], folder: Path, **environment: str) -> Cost:
 class Questions:
     """The same prompts for everybody: real GSM8K where the data is, else the packaged sample, repeated."""
 
-    def __init__(self, folder: Path) -> None:
-        self.benchmark, questions, self.data_dir = gsm8k()
+    def __init__(self, folder: Path, asked: Asked) -> None:
+        self.benchmark, questions, self.data_dir = asked
         self.count = len(questions)
         self.folder = folder
+        folder.mkdir()
         self.bodies = folder / "bodies.jsonl"
         with self.bodies.open("w") as bodies, (folder / "peers.jsonl").open("w") as peers:
             for question in questions:
@@ -210,8 +209,8 @@ def table(rows: list[dict[str, str]]) -> None:
 Harness = Callable[[Questions, str, int, int, Path], Cost]
 
 
-def compare(options: argparse.Namespace, asked: Questions, scratch: Path) -> None:
-    """CPU and seconds of every harness."""
+def compare(options: argparse.Namespace, few: Questions, many: Questions, scratch: Path) -> None:
+    """CPU and seconds of every harness, first for a run so short that starting and reporting are most of it."""
     harnesses: dict[str, Harness] = {"bare aiohttp client": bare, "markscheme": ours}
     for name, run in (("lm_eval", lm_eval), ("inspect", inspect)):
         python = options.peers and environment(Path(options.peers), name, PEERS[name], install=options.install)
@@ -219,14 +218,17 @@ def compare(options: argparse.Namespace, asked: Questions, scratch: Path) -> Non
             harnesses[name] = lambda *a, run=run, python=python: run(*a, python)
         elif options.peers:
             print(f"{name} is not installed below {options.peers}; --install makes it")
-    for times in options.times:
+    for harness in harnesses.values():  # makes the byte code
+        once(harness, few, options, 1, scratch / "before")
+        shutil.rmtree(scratch / "before")
+    for asked, times in ((few, 1), *((many, times) for times in options.times)):
         samples = asked.count * times
         ideal = math.ceil(samples / options.concurrency) * options.latency
         rows: list[dict[str, str]] = []
         first: Cost | None = None
         for name, harness in harnesses.items():
             runs = [
-                once(harness, asked, options, times, scratch / f"{name} {times} {n}") for n in range(options.repeat)
+                once(harness, asked, options, times, scratch / f"{name} {samples} {n}") for n in range(options.repeat)
             ]
             # Each the least of all runs: on a busy machine everything else is noise upwards.
             cost = Cost(*(min(values) for values in zip(*map(_known, runs), strict=True)))
@@ -354,18 +356,19 @@ def main() -> None:
     parser.add_argument("--clients", action="store_true")
     parser.add_argument("--streams", action="store_true")
     options = parser.parse_args()
-    # A checkout under PYTHONDONTWRITEBYTECODE has none, and compiling all modules again took a fifth of our time.
-    compileall.compile_dir(HERE.parent / "src", quiet=2)
-    with tempfile.TemporaryDirectory() as folder:
-        asked = Questions(Path(folder))
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        # Byte code goes to a folder of its own: the checkout or the environment may be read-only.
+        os.environ["PYTHONPYCACHEPREFIX"] = str(folder / "bytecode")
+        asked = Questions(folder / "questions", gsm8k())
         if options.streams:
-            streams(options, asked, Path(folder))
+            streams(options, asked, folder)
         elif options.memory:
-            memory(asked, Path(folder))
+            memory(asked, folder)
         elif options.clients:
-            clients(options, asked, Path(folder))
+            clients(options, asked, folder)
         else:
-            compare(options, asked, Path(folder))
+            compare(options, Questions(folder / "few", sample()), asked, folder)
 
 
 if __name__ == "__main__":

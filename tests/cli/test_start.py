@@ -4,6 +4,7 @@ import subprocess
 import sys
 
 import pytest
+from loopback import Loopback, Plan
 
 from markscheme.cli import COMMANDS, build_parser, main
 from markscheme.cli.completion import candidates
@@ -24,6 +25,32 @@ def test_overview_when_printed_then_nothing_heavy_is_imported():
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stderr.strip() == "[]"
+
+
+# Packages and parts of ours that no plain run needs, and what it needs only to close: a process with numpy has threads
+# and cannot be forked, so marking would start a new interpreter.
+NOT_NEEDED = (
+    *("rich", "sympy", "pyarrow", "matplotlib", "jinja2", "ray", "torch", "importlib.resources", "urllib3", "requests"),
+    *("markscheme.view", "markscheme.api", "markscheme.plugins", "markscheme.rewards", "markscheme.marking.bulk"),
+    *("markscheme.marking.equality.proofs", "markscheme.reporting.plots", "markscheme.models.anthropic"),
+)
+NOT_BEFORE_THE_END = ("numpy", "statistics", "markscheme.statistics", "markscheme.reporting.summary")
+
+
+def test_run_when_it_is_plain_then_nothing_is_imported_that_it_does_not_need(tmp_path):
+    code = f"""
+import os, sys
+from markscheme.cli import main
+early = []
+os.register_at_fork(before=lambda: early.append([name for name in {NOT_BEFORE_THE_END!r} if name in sys.modules]))
+status = main(sys.argv[1:])
+print([status, early, [name for name in {NOT_NEEDED!r} if name in sys.modules]], file=sys.stderr)
+"""
+    with Loopback(Plan(text="ANSWER: 18")) as server:
+        model = ["--model", "openai/loopback", "--base-url", server.url]
+        command = [sys.executable, "-c", code, "run", "gsm8k-sample", *model, "--out", str(tmp_path / "run")]
+        done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert done.stderr.splitlines()[-1] == "[0, [[]], []]"  # marking was forked once, before numpy
 
 
 @pytest.mark.parametrize("argv", [[], ["bogus"], ["--nonsense"]])
