@@ -30,7 +30,7 @@ def test_overview_when_printed_then_nothing_heavy_is_imported():
 # Packages and parts of ours that no plain run needs, and what it needs only to close: a process with numpy has threads
 # and cannot be forked, so marking would start a new interpreter.
 NOT_NEEDED = (
-    *("rich", "sympy", "pyarrow", "matplotlib", "jinja2", "ray", "torch", "importlib.resources", "urllib3", "requests"),
+    *("rich", "sympy", "pyarrow", "matplotlib", "jinja2", "ray", "torch", "urllib3", "requests"),
     *("markscheme.view", "markscheme.api", "markscheme.plugins", "markscheme.rewards", "markscheme.marking.bulk"),
     *("markscheme.marking.equality.proofs", "markscheme.reporting.plots", "markscheme.models.anthropic"),
 )

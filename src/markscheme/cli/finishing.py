@@ -98,8 +98,8 @@ class Reports:
         return sum(summary.missing for summary in self._summaries.values())
 
     def _report(self, finished: Run) -> None:
-        from markscheme.reporting.report_text import print_summary
         from markscheme.reporting.summary import finish
+        from markscheme.reporting.summary_text import print_summary
 
         def not_written(failure: JournalError) -> None:
             complain(f"the report could not be written: {failure}")

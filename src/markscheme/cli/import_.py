@@ -12,7 +12,7 @@ def run(args: argparse.Namespace) -> int:
     """Import, mark and report; return 3 if responses are missing."""
     from markscheme.api.exchange import import_log
     from markscheme.errors import IncompleteRunError
-    from markscheme.reporting.report_text import print_summary
+    from markscheme.reporting.summary_text import print_summary
 
     summary = call(import_log, args).summary
     if args.json:

@@ -89,8 +89,9 @@ def _save_figures(figures: Figures, args: argparse.Namespace) -> None:
 def _report(table: Table, args: argparse.Namespace) -> None:
     """Write or print the usual figures."""
     from markscheme.reporting.pivot import pivot
-    from markscheme.reporting.report_text import print_comparison_table, print_summary
+    from markscheme.reporting.report_text import print_comparison_table
     from markscheme.reporting.sentence import report_sentence
+    from markscheme.reporting.summary_text import print_summary
     from markscheme.reporting.table import document, write_parquet
     from markscheme.reporting.terminal import print_sentence
 
