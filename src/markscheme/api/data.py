@@ -136,8 +136,8 @@ class Verified(Listing):
         )
         # A missing file is an error only if it was named.
         wrong = {"differs", "unreadable"} | ({"missing", "stand-in"} if named else set())
-        self.good = not any(report.state in wrong or found.bad_golds for report, found in checked)
-        """False if a gold, or a file that was named or is there, is not as it should be."""
+        self.exit_code = int(any(report.state in wrong or found.bad_golds for report, found in checked))
+        """1 if a gold, or a file that was named or is there, is not as it should be."""
 
 
 def _found(found: Examined) -> Iterator[str]:

@@ -4,11 +4,12 @@ and out.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
-from markscheme.api.frames import Listing
+from markscheme.api.frames import Columns, Listing, Result, Rows
+from markscheme.api.page import Part
 from markscheme.api.reports import Some, named_benchmark, paths_of
 from markscheme.api.run import Run
 from markscheme.benchmarks import Benchmark, benchmarks, with_examples
@@ -70,14 +71,28 @@ def show(
     return Shown(bench, wanted[0], questions)
 
 
-class Shown:
+class Shown(Result):
     """A question as a model sees it, and its gold."""
+
+    _COLUMNS: ClassVar[Columns] = {"role": str, "content": str}
 
     def __init__(self, bench: Benchmark, question: Question, questions: list[Question]) -> None:
         self.question, self.problem, self.messages = question, question.problem, question.prompt.messages
         self.prompt_sha256 = prompts_sha256(each.prompt for each in questions)
         """The hash of the prompts of all problems, as in a manifest."""
         self._bench, self._count = bench, len(questions)
+
+    def rows(self) -> Rows:
+        """Return one record per message."""
+        return [{"role": each.role, "content": each.content} for each in self.messages]
+
+    def content(self) -> dict[str, Any]:
+        """Return what `show --json` prints."""
+        return {"question": self.question, "prompt_sha256": self.prompt_sha256}
+
+    def page(self) -> Iterator[Part]:
+        """Yield the messages as they are sent, and the gold."""
+        yield Part("text", repr(self))
 
     def __repr__(self) -> str:
         problem, gold = self.problem, self.problem.gold

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import groupby
+from operator import itemgetter
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
+from markscheme.api.frames import Columns, Result, Rows
 from markscheme.api.opinions import Adjudication, Audit, Graders
 from markscheme.api.options import plain_numbers
+from markscheme.api.page import Part
 from markscheme.api.results import Comparison, Plan, Report
 from markscheme.api.run import Run
 from markscheme.benchmarks import Benchmark
@@ -102,7 +106,7 @@ def verify(
     workers: int | None = None,
     sign: str | PathLike[str] | None = None,
     signature: str | PathLike[str] | None = None,
-) -> list[Verified]:
+) -> Verification:
     """Check that runs are unaltered, and that their marks and report can be reproduced.
 
     `protocol` is the source of one that the runs were marked with: a function, `file.py:function`, or several of them.
@@ -123,7 +127,43 @@ def verify(
             raise JournalError(f"{failed} does not hold and is not signed; {command('verify', failed)} says why")
         for one in opened:
             sign_manifest(one.path, Path(sign))
-    return verified
+    return Verification(verified, signed=sign is not None)
+
+
+class Verification(Result, list[Verified]):
+    """What was checked of each run."""
+
+    _COLUMNS: ClassVar[Columns] = dict.fromkeys(("run", "what", "result", "found"), str)
+
+    def __init__(self, verified: Iterable[Verified], *, signed: bool) -> None:
+        super().__init__(verified)
+        self._signed = signed
+
+    @property
+    def exit_code(self) -> int:
+        """1 if anything does not hold."""
+        return int(not all(each.holds for each in self))
+
+    def rows(self) -> Rows:
+        """Return one record per check."""
+        words = {True: "holds", False: "does not hold", None: "–"}
+        return [
+            {"run": each.run, "what": one.what, "result": words[one.holds], "found": one.found}
+            for each in self
+            for one in each.checks
+        ]
+
+    def content(self) -> list[Verified]:
+        """Return what `verify --json` prints."""
+        return [*self]
+
+    def page(self) -> Iterator[Part]:
+        """Yield a table of checks for each run."""
+        for run, rows in groupby(self.rows(), key=itemgetter("run")):
+            yield Part("title", run)
+            yield Part("table", [{"": row["what"], "result": row["result"], "found": row["found"]} for row in rows])
+        if self._signed:
+            yield Part("text", f"signed: {', '.join(each.run for each in self)}")
 
 
 @plain_numbers

@@ -4,18 +4,19 @@ prompts.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
 import msgspec
 
-from markscheme.api.frames import Columns, Frames, Rows
+from markscheme.api.frames import Columns, Result, Rows
 from markscheme.api.options import plain_numbers
+from markscheme.api.page import Part
 from markscheme.api.reports import Runs, load, path_of
 from markscheme.benchmarks import Benchmark
 from markscheme.benchmarks import benchmark as find_benchmark
-from markscheme.errors import UsageError, needed, option
+from markscheme.errors import UsageError, counted, needed, option
 from markscheme.reporting.summary import marked_label
 from markscheme.rewards import attacks, gaming
 from markscheme.rewards.rollouts import golds_of, lines_to_label, read_rollouts
@@ -97,8 +98,12 @@ def label_sample(
     return min(count, len(rows))
 
 
-class Selected(Frames, list[dict[str, Any]]):
+class Selected(Result, list[dict[str, Any]]):
     """The selected problems, one row each."""
+
+    def __init__(self, between: tuple[float, float], out: str | Path | None) -> None:
+        super().__init__()
+        self._between, self._out = between, out
 
     _COLUMNS: ClassVar[Columns] = {
         "id": str, "key": str, "statement": str, "answer": str, "solve_rate": float, "samples": int, "correct": int,
@@ -107,6 +112,18 @@ class Selected(Frames, list[dict[str, Any]]):
     def rows(self) -> Rows:
         """Return one record per problem, without the messages."""
         return [{name: each.get(name) for name in self._COLUMNS} for each in self]
+
+    def content(self) -> dict[str, Any]:
+        """Return what `select --json` prints."""
+        return {"selected": len(self), "between": self._between, "file": self._out}
+
+    def page(self) -> Iterator[Part]:
+        """Yield how many there are, and in a notebook which."""
+        low, high = self._between
+        place = "" if self._out is None else f" in {self._out}"
+        yield Part("text", f"{counted(len(self), 'problem')} with a solve rate from {low:g} to {high:g}{place}")
+        if self._out is None:
+            yield Part("table", self.rows())
 
 
 @plain_numbers
@@ -131,7 +148,7 @@ def select(
     snapshot = opened.snapshot()
     counts = snapshot.counts(marked_label(snapshot, protocol))
     solved = {key: (int(n), int(c)) for key, n, c in zip(counts.keys, counts.n, counts.c, strict=True)}
-    rows = Selected()
+    rows = Selected((low, high), out)
     for question in opened.questions():
         problem = question.problem
         n, c = solved.get(problem.key, (0, 0))

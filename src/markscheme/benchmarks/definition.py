@@ -14,7 +14,7 @@ import msgspec
 
 from markscheme.benchmarks.fields import Fields
 from markscheme.datasets.folder import SAMPLES
-from markscheme.datasets.small_texts import read_small_text, read_toml
+from markscheme.datasets.small_texts import line_of, read_small_text, read_toml
 from markscheme.datasets.sources import PLACES, Source, check_kind
 from markscheme.errors import DataError, nearest
 from markscheme.prompts import Template, check_template
@@ -79,7 +79,7 @@ def load_definition(path: Path) -> Definition:
     except msgspec.ValidationError as problem:
         complaint = complaint_of(str(problem), read_small_text(path))
     except _MistakeError as problem:
-        complaint = f"line {_line(read_small_text(path), problem.where)}: {problem}"
+        complaint = f"line {line_of(read_small_text(path), problem.where)}: {problem}"
     else:
         like = str(made.like or "") if "columns" not in raw else ""
         placed = {key: _placed(each, f"{name}/{key}.jsonl", made.columns, path) for key, each in made.data.items()}
@@ -178,7 +178,7 @@ def complaint_of(error: str, text: str, names_at: Callable[[str], tuple[str, ...
         reason = f"`{match[1]}` is missing"
     else:
         reason = f"`{where.removesuffix('.*').rpartition('.')[2]}`: {reason[0].lower()}{reason[1:]}"
-    return f"line {_line(text, where)}: {reason}"
+    return f"line {line_of(text, where)}: {reason}"
 
 
 def _names_at(where: str) -> tuple[str, ...]:
@@ -189,20 +189,3 @@ def _names_at(where: str) -> tuple[str, ...]:
     }
     table = where.replace(".*", "")
     return tuple(tables[table].__struct_fields__) if table in tables else ()
-
-
-def _line(text: str, where: str) -> int:
-    """Return the line of a dotted key, or of the nearest table above it."""
-    wanted, table, best = where.split("."), list[str](), (0, 1)
-    for number, line in enumerate(text.splitlines(), start=1):
-        if header := re.match(r"\s*\[+([^\]]+)\]", line):
-            table = [each.strip().strip('"') for each in header[1].split(".")]
-            key = table
-        elif assigned := re.match(r"\s*([\w.\"-]+)\s*=", line):
-            key = [*table, *(each.strip('"') for each in assigned[1].split("."))]
-        else:
-            continue
-        common = min(len(key), len(wanted))
-        if all(part in ("*", name) for part, name in zip(wanted, key, strict=False)) and common > best[0]:
-            best = (common, number)
-    return best[1]

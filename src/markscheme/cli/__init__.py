@@ -1,8 +1,8 @@
 """The command line: find the command, run it, turn expected failures into one sentence and an exit code.
 
 Nothing is imported before it is needed, not even argparse for the overview: `markscheme --help` must feel instant.
-A command is a file in `arguments/`, which declares what it takes, and a module with `run(args) -> int`; a module whose
-arguments are made from another table also has `add_arguments(parser)`.
+A command is a file in `arguments/`, which declares what it takes. The file names the function that does it, or there is a
+module with `run(args) -> int`; a module whose arguments are made from another table also has `add_arguments(parser)`.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import io
 import os
 import sys
 from contextlib import suppress
+from functools import partial
 from typing import TYPE_CHECKING, Any, NoReturn, TextIO
 
 if TYPE_CHECKING:
@@ -71,7 +72,7 @@ def build_parser(command: str) -> argparse.ArgumentParser:
     """Return the parser of one command."""
     import argparse
 
-    from markscheme.cli.arguments import add_declared, listed
+    from markscheme.cli.arguments import add_declared, function_of, listed
 
     summary = COMMANDS[command]
 
@@ -95,12 +96,28 @@ def build_parser(command: str) -> argparse.ArgumentParser:
             return parsed
 
     parser = Parser(prog=f"markscheme {command}", description=f"{summary[0].upper()}{summary[1:]}.", allow_abbrev=False)
-    module = _module(command)
     add_declared(parser, command)
+    if function_of(command) is not None:
+        parser.set_defaults(run=partial(_call, command))
+        return parser
+    module = _module(command)
     if more := getattr(module, "add_arguments", None):
         more(parser)
     parser.set_defaults(run=module.run)
     return parser
+
+
+def _call(command: str, args: argparse.Namespace) -> int:
+    """Call the function of a command, and print what it returns."""
+    from importlib import import_module
+
+    from markscheme.cli.arguments import function_of
+    from markscheme.cli.page import call, show
+
+    module, _, name = str(function_of(command)).format(**vars(args)).rpartition(".")
+    result = call(getattr(import_module(f"markscheme.{module}"), name), args)
+    show(args, result)
+    return getattr(result, "exit_code", 0)
 
 
 def _flags(parser: argparse.ArgumentParser) -> Iterator[str]:

@@ -19,7 +19,7 @@ def run(args: argparse.Namespace) -> int:
     """Judge and print the outcome; return 3 if replies are missing, 130 if interrupted."""
     from markscheme.api.asking import judge
 
-    opinions = call(judge, args, run=args.run_folder, progress=not args.json)
+    opinions = call(judge, args, progress=not args.json)
     show(args, opinions)
     if opinions.run.manifest.status == "interrupted":
         return EXIT_INTERRUPTED

@@ -7,6 +7,7 @@ import inspect
 from collections.abc import Callable, Iterable
 from typing import Any, TypeVar
 
+from markscheme.api.frames import Result
 from markscheme.api.page import Part, print_page, written_page
 
 T = TypeVar("T")
@@ -15,6 +16,7 @@ T = TypeVar("T")
 def call(function: Callable[..., T], args: argparse.Namespace, **instead: Any) -> T:
     """Call a function with the arguments that have its names and were given; `instead` has those that differ."""
     typed, places, named = vars(args) | instead, list[Any](), dict[str, Any]()
+    typed["run"] = typed.get("run_folder")  # `run` is the function of the command
     for each in inspect.signature(function).parameters.values():
         if typed.get(each.name) is None and (each.name not in typed or each.default is not each.empty):
             continue
@@ -31,8 +33,10 @@ def show(args: argparse.Namespace, result: Any, parts: Iterable[Part] | None = N
     """Print a result in the form that `--format` or `--json` asks for; its parts are its own, unless they are given."""
     from markscheme.reporting.terminal import print_json
 
-    form = "json" if args.json else getattr(args, "format", "table")
-    if form == "json":
+    form = "json" if getattr(args, "json", False) else getattr(args, "format", "table")
+    if parts is None and not isinstance(result, Result):  # names of files
+        print(*result, sep="\n")
+    elif form == "json":
         print_json(result if parts is not None else result.content())
     elif form == "table":
         print_page(result.page() if parts is None else parts)

@@ -51,3 +51,20 @@ def read_toml(file: Path, failure: type[MarkschemeError] = UsageError) -> dict[s
     except (ValueError, RecursionError) as problem:  # a number of 5,000 digits is a plain ValueError
         where = re.search(r"line (\d+)", str(problem))
         raise failure(f"{file}{f', line {where[1]}' if where else ''}: not valid TOML ({problem})") from None
+
+
+def line_of(text: str, where: str) -> int:
+    """Return the line of a dotted key of a TOML file, or of the nearest table above it; `*` matches any name."""
+    wanted, table, best = where.split("."), list[str](), (0, 1)
+    for number, line in enumerate(text.splitlines(), start=1):
+        if header := re.match(r"\s*\[+([^\]]+)\]", line):
+            table = [each.strip().strip('"') for each in header[1].split(".")]
+            key = table
+        elif assigned := re.match(r"\s*([\w.\"-]+)\s*=", line):
+            key = [*table, *(each.strip('"') for each in assigned[1].split("."))]
+        else:
+            continue
+        common = min(len(key), len(wanted))
+        if all(part in ("*", name) for part, name in zip(wanted, key, strict=False)) and common > best[0]:
+            best = (common, number)
+    return best[1]

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from markscheme.config import NO_SETTINGS, RunConfig, fixed_options, make_config, run_options
-from markscheme.datasets.small_texts import read_small_text, read_toml
+from markscheme.datasets.small_texts import line_of, read_small_text, read_toml
 from markscheme.errors import UsageError
 from markscheme.models.secrets import hide_config, hide_spec
 from markscheme.redaction import redacted_text
@@ -63,8 +63,8 @@ def read_cells(path: Path, typed: Mapping[str, Any]) -> list[Cell]:
     made = {}
     for name, options in models.items():
         if not isinstance(options, Mapping) or not isinstance(options.get("model"), str):
-            place = f"{path}, line {_line(path, f'models.{name}', 'model')}"
-            raise UsageError(f'{place}: [models.{name}] needs `model`, such as model = "openai/{name}"')
+            line = line_of(read_small_text(path), f"models.{name}.model")
+            raise UsageError(f'{path}, line {line}: [models.{name}] needs `model`, such as model = "openai/{name}"')
         made[name] = {"name": name, **_checked(path, f"models.{name}", options)}
     return list(_cells(made, asked, shared, typed))
 
@@ -145,19 +145,6 @@ def _checked(path: Path, table: str, options: object) -> dict[str, Any]:
                 make_config(**{"benchmark": "", "model": "", name: each})
         except (UsageError, AttributeError) as problem:
             reason = problem if isinstance(problem, UsageError) else f"{name} is a table of fields, not {value!r}"
-            raise UsageError(f"{path}, line {_line(path, table, name.removesuffix('_field'))}: {reason}") from None
+            line = line_of(read_small_text(path), f"{table}.{name.removesuffix('_field')}".lstrip("."))
+            raise UsageError(f"{path}, line {line}: {reason}") from None
     return made
-
-
-def _line(path: Path, table: str, name: str) -> int:
-    """Return the line of an option of a table, else the line where the table begins."""
-    bare, begins = table.replace('"', ""), 1
-    here = not table
-    for number, text in enumerate(read_small_text(path).splitlines(), 1):
-        head = re.match(r"\s*\[([^\]]*)\]", text)
-        if head:
-            here = head[1].replace('"', "").replace(" ", "") == bare
-            begins = number if here else begins
-        elif here and re.match(rf"\s*[\"']?{re.escape(name)}[\"']?\s*[=.]", text):
-            return number
-    return begins

@@ -1,7 +1,8 @@
 """What each command takes: one TOML file per command, read into its argparse parser.
 
 A table per argument. Its name is what the help shows: `-o, --output FILE` is an option, `RUN...` one or more positional
-arguments, `[DIR]` an optional one, `--watch` a switch. Arguments of several commands are in `shared.toml`; a command's
+arguments, `[DIR]` an optional one, `--watch` a switch. `calls` names the function of a command that has no module of its
+own: it is called with the arguments that have the names of its parameters, and its result is printed. Arguments of several commands are in `shared.toml`; a command's
 table adds to them. A command with actions has `[actions.NAME]` with the arguments of each. `{metrics}` and other names of
 `LISTS` in a help text are filled in from the code.
 """
@@ -41,13 +42,19 @@ def listed(help: str) -> str:
 def add_declared(parser: argparse.ArgumentParser, command: str) -> None:
     """Add the arguments of a command's file, or its actions with theirs."""
     declared = _read(command)
-    _add_all(parser, {name: table for name, table in declared.items() if name != "actions"})
+    _add_all(parser, {name: table for name, table in declared.items() if name not in ("actions", "calls")})
     if "actions" in declared:
         actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
         for name, table in declared["actions"].items():
             about: dict[str, Any] = {key: text for key, text in table.items() if isinstance(text, str)}
             named = {key: argument for key, argument in table.items() if isinstance(argument, dict)}
             _add_all(actions.add_parser(name, **about, allow_abbrev=False), named)
+
+
+def function_of(command: str) -> str | None:
+    """Return the function that does a command, if that is all of it."""
+    called: str | None = _read(command).get("calls")
+    return called
 
 
 @cache
