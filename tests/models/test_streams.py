@@ -134,9 +134,9 @@ def test_events_when_runs_of_them_are_put_together_then_they_say_what_they_said_
     events += [{"choices": [{"index": 0, "delta": {"refusal": "no", "content": word}}]} for word in words]
     written = [json.dumps(event, ensure_ascii=number % 2 == 0) for number, event in enumerate(events)]
     together, one_by_one = ChatFold(), ChatFold()
-    together.take("".join(f"data: {line}{gap}" for line in written).encode())
+    together.take([f"data: {line}{gap}".encode() for line in written])
     for line in written:
-        one_by_one.take(f"data: {line}\n".encode())
+        one_by_one.take([f"data: {line}\n".encode()])
     together.ended = one_by_one.ended = True
     assert together.answer() == one_by_one.answer()
 

@@ -30,7 +30,7 @@ from markscheme.models.fields import (
 )
 from markscheme.models.responses import Responses
 from markscheme.models.served import Served, present, same_names
-from markscheme.models.streams import ChatFold
+from markscheme.models.streams import DIGITS, ChatFold
 from markscheme.models.turns import chat_calls, chat_messages, chat_tools, plain_turns
 
 KEY_VARIABLE = "OPENAI_API_KEY"
@@ -147,8 +147,9 @@ def _event_lengths(lengths: object, tokens: int | None, said: str) -> dict[str, 
     """Return the lengths of the events of a stream if each was one token, for `report --token-limits`."""
     if not isinstance(lengths, str) or tokens is None or not 0 <= tokens - len(lengths) <= 1:
         return {}  # the end token adds no text
-    whole = lengths.isascii() and lengths.isalnum() and sum(int(one, 36) for one in lengths) == len(said)
-    return {"event_lengths": lengths} if whole else {}
+    numbers = [lengths.count(digit) for digit in DIGITS]
+    characters = sum(length * number for length, number in enumerate(numbers))
+    return {"event_lengths": lengths} if (sum(numbers), characters) == (len(lengths), len(said)) else {}
 
 
 def _rest(message: dict[str, Any]) -> dict[str, Any]:

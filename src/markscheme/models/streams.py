@@ -6,13 +6,14 @@ half an answer. Events are decoded in groups: one by one they would cost more th
 
 from __future__ import annotations
 
-import asyncio
 import re
 import string
 import time
 from abc import ABC, abstractmethod
-from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from functools import partial
+from itertools import takewhile
+from operator import methodcaller
 from typing import Any
 
 import aiohttp
@@ -22,19 +23,14 @@ from markscheme.models.base import RequestFailed
 from markscheme.models.bodies import decode, pieces
 from markscheme.models.failures import failed_body, malformed
 from markscheme.models.fields import as_object
+from markscheme.models.gathering import Gathering
 
 TYPE = "text/event-stream"
-FOLD_AT = 2**17  # bytes of events collected before they are folded
+FOLD_AT = 2**16  # bytes of events collected before they are folded; memory for larger pieces is slow to get
 LARGEST_STREAM = 2**29  # most bytes of a whole stream, which is never held in memory; a chat token takes 200 to 300
 # Most characters of text in a stream: two million tokens, several times what any model writes.
 LARGEST_TEXT = 2**24
 MOST_RUNS = 8  # most kinds of events in one portion that are merged before decoding
-LONGEST_GAP = 100  # most bytes between two events: a blank line and the name of the second
-# Pause between reads of a stream whose events arrive one by one: this share of the time so far, up to a limit in
-# seconds. Waking up for every event costs more than everything else; meanwhile the packets wait in the kernel. Pauses end
-# at multiples of TICK, so that many streams are read in one iteration of the event loop.
-REST, LONGEST_REST, TICK = 0.1, 0.5, 0.02
-SMALL = 2**15  # bytes; larger pieces are read at once
 DEEPEST = 6  # most nested objects that are merged piece by piece: a tool call in a list in a delta has four
 
 _TOKEN = re.compile(rb'"(?:content|text|reasoning|reasoning_content|thinking|arguments|partial_json|delta)": ?"[^"]')
@@ -49,8 +45,11 @@ _PIECE = re.compile(
 )
 _NAMES = {"id", "type", "role", "name"}  # fields that are sent once, or repeated with every piece
 TEXTS = ("content", "reasoning_content", "reasoning", "text")  # what a token of a chat or a completion adds to
-_DIGITS = string.digits + string.ascii_lowercase  # one character per event of a stream: the length of its text
-_AS_DIGITS = _DIGITS.encode().ljust(256, b"-")
+DIGITS = string.digits + string.ascii_lowercase  # one character per event of a stream: the length of its text
+_AS_DIGITS = DIGITS.encode().ljust(256, b"-")
+
+
+_ENDS_A_LINE = methodcaller("endswith", b"\n")
 
 
 class Fold(ABC):
@@ -63,10 +62,17 @@ class Fold(ABC):
         self.size = 0
         self.ended = False
 
-    def take(self, events: bytes) -> None:
-        """Fold the next events, given as whole lines of the stream."""
-        needed = self.unneeded.sub(b"", events) if self.unneeded else events
-        lines = condensed(needed, lengths=self.keeps_lengths).split(b"\n")
+    def take(self, pieces: Sequence[bytes]) -> None:
+        """Fold the next events, given as whole lines of the stream. It is fastest if each piece is an event."""
+        together = b"".join(pieces)
+        if not together:
+            return
+        if self.unneeded:
+            together = self.unneeded.sub(b"", together)
+        several = pieces[len(pieces) // 2].count(b"\n") > 2  # events in most pieces, presumably
+        if self.unneeded or several or not all(map(_ENDS_A_LINE, pieces)):
+            pieces = list(filter(None, together.split(b"\n")))
+        lines = b"\n".join(condensed(pieces, lengths=self.keeps_lengths)).split(b"\n")
         data = [line[5:].strip() for line in lines if line.startswith(b"data:")]
         written = [one for one in data if one and one != b"[DONE]"]
         self.ended = self.ended or (len(written) < len(data) and b"[DONE]" in data)
@@ -113,57 +119,61 @@ class Fold(ABC):
                 into[name] = value
 
 
-def condensed(events: bytes, *, lengths: bool = False) -> bytes:
+def condensed(lines: Sequence[bytes], *, lengths: bool = False) -> list[bytes]:
     """Merge each run of events that differ only in one piece of text into one event with all of its text.
 
-    An answer of 1,000 tokens is 1,000 events of 200 bytes, of which four carry information. The bytes between the texts
-    of two such events are always the same and are removed without decoding, at a fifth of the cost. With `lengths`, the
-    merged event has the length of each text but the last in its field `event_lengths`.
+    An answer of 1,000 tokens is 1,000 events of 200 bytes, of which four carry information. What surrounds the texts is
+    always the same and is removed without decoding, at a fifth of the cost. With `lengths`, the merged event has the
+    length of each text in its field `event_lengths`.
     """
+    merged: list[bytes] = []
     at = 0
     for _ in range(MOST_RUNS):
-        found = _PIECE.search(events, at)
-        end = -1 if found is None else events.find(b"\n", found.end())
-        if found is None or end < 0:
+        searched = ((place, _PIECE.search(lines[place])) for place in range(at, len(lines)))
+        start, found = next((one for one in searched if one[1]), (len(lines), None))
+        merged += lines[at:start]
+        at = start
+        if found is None:
             break
-        text = found.start(1)
-        before = events[events.rfind(b"\n", 0, text) + 1 : text]
-        following = events.find(before, end, end + len(before) + LONGEST_GAP)
-        after = events[found.end(1) : end]
-        alike = following >= 0 and b"data:" not in events[end:following] and before.count(b"[") < 2
-        if alike and not _ADDS_UP.search(after) and not _OTHER.search(before, before.rfind(b"{")):
-            name = events[found.start() : text]
-            between = events[found.end(1) : following] + before.removesuffix(name)
-            texts, rest = _run(events[text:].split(name), name, between)
-            field = b'"event_lengths":"%b",' % _written_lengths(texts) if lengths else b""
-            events = b"".join([events[: found.start()], field, name, *texts, rest])
-            text += len(field)
-        at = events.find(b"\n", text)
-    return events
+        first = lines[at]
+        texts = _run(lines[at:], first[: found.start(1)], first[found.end(1) :])
+        if len(texts) > 1:
+            texts, written = _written_lengths(texts)
+            field = b'"event_lengths":"%b",' % written if lengths else b""
+            first = b"".join(
+                [first[: found.start()], field, first[found.start() : found.start(1)], *texts, first[found.end(1) :]]
+            )
+        merged.append(first)
+        at += max(1, len(texts))
+    return [*merged, *lines[at:]]
 
 
-def _written_lengths(texts: list[bytes]) -> bytes:
-    """Return the length of each text in characters as one digit each; `-` if that is not possible."""
-    together = b"".join(texts)
+def _run(lines: Sequence[bytes], before: bytes, after: bytes) -> list[bytes]:
+    """Return the texts of the first lines, as far as the lines are the same before and after their texts."""
+    if before.count(b"[") > 1 or _ADDS_UP.search(after) or _OTHER.search(before, before.rfind(b"{")):
+        return []
+    size, left, right = len(before) + len(after), len(before), -len(after)
+
+    def differs(number: int) -> bool:
+        line = lines[number]
+        return len(line) < size or not (line.startswith(before) and line.endswith(after))
+
+    end = next((number + 1 for number in reversed(range(len(lines))) if not differs(number)), 1)
+    texts = [line[left:right] for line in lines[:end]]
+    if (after + before).join(texts) != b"".join(lines[:end])[left:right]:  # faster than to compare each line
+        texts = texts[: next(filter(differs, range(end)), end)]
+    return texts
+
+
+def _written_lengths(texts: list[bytes]) -> tuple[list[bytes], bytes]:
+    """Return the texts that are whole, and the length of each in characters as one digit; `-` if that is not possible."""
     try:
-        if not together.isascii() or b"\\" in together:
-            return bytes(len(msgspec.json.decode(b'"%b"' % text)) for text in texts).translate(_AS_DIGITS)
-        return bytes(map(len, texts)).translate(_AS_DIGITS)
-    except ValueError:  # a text that is not JSON, or longer than a byte can say
-        return b"-"
-
-
-def _run(parts: list[bytes], name: bytes, between: bytes) -> tuple[list[bytes], bytes]:
-    """Return the texts of a run but the last, and everything after them; `parts` are split at the field's name."""
-    length = len(between)
-    texts = [part[:-length] for part in parts[:-1]]
-    if texts and between.join(texts) + between != b"".join(parts[:-1]):  # a different event comes in between
-        own = (part.endswith(between) for part in parts)
-        texts = texts[: next((number for number, same in enumerate(own) if not same), len(texts))]
-    if b'"' in b"".join(texts):  # part of a text, or the end of one with something else after it
-        whole = (_BODY.fullmatch(text) for text in texts)
-        texts = texts[: next((number for number, same in enumerate(whole) if not same), len(texts))]
-    return texts, name.join(parts[len(texts) :])
+        decoded = msgspec.json.decode(b'["%b"]' % b'","'.join(texts), type=list[str])
+        if len(decoded) == len(texts):
+            return texts, bytes(map(len, decoded)).translate(_AS_DIGITS)
+    except ValueError:  # half a character, a text that is not JSON, or one longer than a byte can say
+        pass
+    return list(takewhile(_BODY.fullmatch, texts)), b"-"
 
 
 class ChatFold(Fold):
@@ -200,15 +210,13 @@ class ChatFold(Fold):
 
 def _event_lengths(said: dict[str, Any]) -> str:
     """Remove and return the lengths of the texts that an event, or a run of events, adds."""
-    before = said.pop("event_lengths", "")
+    merged = said.pop("event_lengths", None)
+    if isinstance(merged, str):
+        return merged.replace("0", "")
     texts = [text for name in TEXTS if (text := said.get(name)) and isinstance(text, str)]
-    if not texts and not before:
-        return ""
-    try:
-        last = len(texts[0]) - sum(map(_DIGITS.index, before))
-        return (before + _DIGITS[last]).replace("0", "") if len(texts) == 1 and last >= 0 else "-"
-    except (IndexError, ValueError, TypeError):
-        return "-"
+    if len(texts) == 1 and len(texts[0]) < len(DIGITS):
+        return DIGITS[len(texts[0])]
+    return "-" if texts else ""
 
 
 class MessageFold(Fold):
@@ -254,73 +262,49 @@ class Stream:
     """One streamed request: its fold and the time of its first token."""
 
     def __init__(self, fold: Callable[[], Fold]) -> None:
-        self._fold = fold
+        self._new = fold
         self.first_token: float | None = None
 
     async def read(self, answer: aiohttp.ClientResponse, sent: float) -> dict[str, Any]:
         """Read the whole answer to a request sent at `sent` (`time.monotonic()`); raise `RequestFailed`."""
-        fold, read = self._fold(), 0
-        kept: list[bytes] = []
-        size, last = 0, sent
+        self._fold, self._kept = self._new(), list[bytes]()
+        self._size = self._read = 0
         self.first_token = None
-        if type(answer.content) is aiohttp.StreamReader:
-            answer.content.__class__ = _Joined
+        gathers = "Content-Encoding" not in answer.headers
         try:
             async for piece in pieces(answer):
-                read += len(piece)
-                size += len(piece)
-                kept.append(piece)
+                self.take([piece], len(piece))
                 if self.first_token is None and _TOKEN.search(piece):
                     self.first_token = round(time.monotonic() - sent, 4)
-                if size > FOLD_AT and b"\n" in piece:
-                    together = b"".join(kept)
-                    cut = together.rfind(b"\n") + 1
-                    fold.take(together[:cut])
-                    kept, size = [together[cut:]], len(together) - cut
-                last = await _rested(answer, sent, last) if self.first_token and len(piece) < SMALL else last
-                if read > LARGEST_STREAM or size > LARGEST_TEXT:
-                    raise malformed(f"the stream is longer than {LARGEST_STREAM >> 20} MB, or has an endless line")
-            fold.take(b"".join(kept))
-            return fold.answer()
+                    connection = answer.connection  # none once the answer is complete
+                    if gathers and connection is not None and isinstance(connection.protocol, Gathering):
+                        connection.protocol.gather(sent, partial(self._gathered, answer.content))
+            self._fold.take(self._kept)
+            return self._fold.answer()
         except (KeyError, IndexError, TypeError, ValueError, AttributeError):
             raise malformed("an event of the stream does not have the documented form") from None
 
+    def take(self, pieces: Sequence[bytes], size: int) -> None:
+        """Keep the next pieces of the body; fold them if they are many."""
+        self._kept += pieces
+        self._size += size
+        self._read += size
+        if self._size > FOLD_AT:
+            whole, end, rest = self._kept.pop().rpartition(b"\n")
+            if end:
+                self._fold.take([*self._kept, whole + end])
+                self._kept, self._size = [], len(rest)
+            if rest:
+                self._kept.append(rest)
+        if self._read > LARGEST_STREAM or self._size > LARGEST_TEXT:
+            raise malformed(f"the stream is longer than {LARGEST_STREAM >> 20} MB, or has an endless line")
 
-async def _rested(answer: aiohttp.ClientResponse, sent: float, last: float) -> float:
-    """Pause to let events gather if the last ones came quickly; return the time from which to wait for the next."""
-    now = time.monotonic()
-    rest = min(REST * (now - sent), LONGEST_REST)
-    transport = answer.connection and answer.connection.transport  # None once the answer is complete
-    if not transport or now - last > rest or not transport.is_reading():
-        return now
-    transport.pause_reading()
-    try:
-        await asyncio.sleep(TICK - (now + rest) % TICK + rest)
-    finally:
-        transport.resume_reading()
-    return time.monotonic()
-
-
-class _Joined(aiohttp.StreamReader):
-    """Joins everything received into one piece before returning it: aiohttp takes 4 µs for each, and chunks are events.
-
-    It changes nothing in versions of aiohttp that store chunks differently.
-    """
-
-    __slots__ = ()
-
-    def _read_nowait(self, n: int) -> bytes:
-        buffer = getattr(self, "_buffer", None)
-        if isinstance(buffer, deque) and len(buffer) > 1 and not getattr(self, "_buffer_offset", 1):
-            together = b"".join(buffer)
-            buffer.clear()
-            buffer.append(together)
-        return super()._read_nowait(n)
-
-    def begin_http_chunk_receiving(self) -> None:
-        """Ignore chunk boundaries, which only `readchunk` needs."""
-
-    end_http_chunk_receiving = begin_http_chunk_receiving
+    def _gathered(self, body: aiohttp.StreamReader, pieces: Sequence[bytes], size: int) -> None:
+        """Take pieces outside of the task that reads `body`."""
+        try:
+            self.take(pieces, size)
+        except Exception as error:  # noqa: BLE001 - carried to that task
+            body.set_exception(error)
 
 
 class _Pieces(list[str]):

@@ -12,6 +12,7 @@ import socket
 import time
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
+from functools import partial
 from typing import Any, TypeVar
 from urllib.parse import urljoin
 
@@ -23,6 +24,7 @@ from markscheme.models.addresses import environment_addresses, is_address, proxy
 from markscheme.models.base import RequestFailed
 from markscheme.models.bodies import BodyReader, body_lines, decode
 from markscheme.models.failures import failed_body, failed_status, shorten
+from markscheme.models.gathering import Clock, Gathering
 from markscheme.models.replicas import Replica, Replicas
 from markscheme.models.secrets import address_secrets, hide_url
 from markscheme.models.streams import TYPE as STREAM_TYPE
@@ -223,9 +225,7 @@ class Transport:
             await self._session.connector.close()
 
     def _open(self) -> aiohttp.ClientSession:
-        connector = aiohttp.TCPConnector(
-            limit=0, keepalive_timeout=KEEP_IDLE, ttl_dns_cache=300, socket_factory=_socket
-        )
+        connector = _Connector(limit=0, keepalive_timeout=KEEP_IDLE, ttl_dns_cache=300, socket_factory=_socket)
         trace = aiohttp.TraceConfig()
         trace.on_connection_create_end.append(self._connected)
         self._session = self._on(connector, [trace])
@@ -280,6 +280,14 @@ def _failed_connection(url: str, error: Exception, reached: bool) -> RequestFail
         return RequestFailed("connection", sentence, retryable=True)
     reason = (error.strerror if isinstance(error, OSError) else "") or str(error) or type(error).__name__
     return RequestFailed("connection", f"the connection to {url} broke: {reason}", retryable=True)
+
+
+class _Connector(aiohttp.TCPConnector):
+    """Makes connections that gather; with an aiohttp that has no `_factory`, usual ones."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**options)
+        self._factory: Any = partial(Gathering, loop=self._loop, clock=Clock(self._loop))
 
 
 def _socket(address: Any) -> socket.socket:
