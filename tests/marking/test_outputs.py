@@ -6,6 +6,7 @@ import pytest
 
 from markscheme.benchmarks import benchmark
 from markscheme.errors import DataError, UsageError
+from markscheme.marking import mark
 from markscheme.marking.bulk.outputs import Outputs
 from markscheme.types import CountdownGold
 
@@ -28,6 +29,15 @@ def test_outputs_with_their_own_golds_need_no_benchmark(tmp_path):
     assert [(response.text, problem.gold) for response, problem in pairs] == [
         ("a", "1"), ("b", "2"), ("c", puzzle), ("d", puzzle),
     ]  # fmt: skip
+
+
+def test_outputs_with_their_own_choices_are_marked_by_them(tmp_path):
+    """A text is the answer if the gold is its letter; a list of anything but texts is not used."""
+    row = {"question": "Which is blue?", "choices": ["sun", "sky"], "gold": "B", "response": "It is the sky."}
+    (response, problem), (_, other) = Outputs(stored(tmp_path, row, {**row, "choices": [{"text": "sun"}]}))
+    assert problem.choices == ("sun", "sky")
+    assert mark(response, problem).correct
+    assert other.choices == ()
 
 
 def test_outputs_without_gold_or_benchmark_say_what_is_missing(tmp_path):

@@ -97,8 +97,6 @@ def labelled_file(file: Path) -> Iterator[Labelled | None]:
             continue
         problem, texts = match(row, str(file), f"line {number}")
         assert problem is not None
-        if isinstance(choices := row.get("choices"), list):
-            problem = msgspec.structs.replace(problem, choices=tuple(map(str, choices)))
         for text in texts:
             response = response_of(row, text, problem, number)
             yield Labelled(response, problem, label, opinions.get(content_key(problem, response.text), {}))

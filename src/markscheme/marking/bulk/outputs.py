@@ -148,7 +148,9 @@ def _own_problem(row: dict[str, Any], file: str, place: str) -> Problem:
     statement = next((row[field] for field in QUESTION_FIELDS if isinstance(row.get(field), str)), "")
     name = next((str(row[field]) for field in ID_FIELDS if row.get(field) not in (None, "")), place)
     protocol = "countdown" if isinstance(gold, CountdownGold) else "math"
-    return Problem(id=name, statement=statement or name, gold=gold, protocol=protocol)
+    listed = row.get("choices")
+    choices = tuple(listed) if isinstance(listed, list) and all(isinstance(each, str) for each in listed) else ()
+    return Problem(id=name, statement=statement or name, gold=gold, protocol=protocol, choices=choices)
 
 
 def _own_gold(row: dict[str, Any]) -> Gold | None:

@@ -31,7 +31,19 @@ PLAN_FILE = "marking.json"  # marks a folder of ours, which holds marks and not 
 # Other columns of a Parquet file are not read.
 COLUMNS = {
     *(*OUTPUT_FIELDS, *SEVERAL_FIELDS, *GOLD_FIELDS, *QUESTION_FIELDS, *ID_FIELDS),
-    *("sample", "reasoning", "finish_reason", "error", "model", "nums", "doc", "doc_id", "resps", "messages"),
+    *(
+        "sample",
+        "reasoning",
+        "finish_reason",
+        "error",
+        "model",
+        "nums",
+        "choices",
+        "doc",
+        "doc_id",
+        "resps",
+        "messages",
+    ),
 }
 _OTHER_DATA = (".json", ".ndjson", ".csv", ".tsv", ".arrow", ".gz", ".zst", ".bz2", ".xz", ".zip")
 
