@@ -227,7 +227,7 @@ def test_data_verify_when_a_file_is_odd_then_a_sample_and_every_oddity_are_shown
     rows += [{"question": "What is 3 + 1?", "answer": "5"}, {"question": "Prove it.", "answer": "proof"}]
     main(["data", "verify", str(written(tmp_path, rows))])
     shown = capsys.readouterr().out
-    assert "understood as statement = question; gold = answer; id = position" in shown
+    assert "read as statement = question; gold = answer; id = position" in shown
     assert "problem 0000: gold 1 (number) to 'What is 0 + 1?'" in shown
     assert "problem 0030: gold 5, and problem 0003 asks the same with 4" in shown
     assert "problem 0031: gold 'proof' is words, and nearly all others are number" in shown
