@@ -272,6 +272,12 @@ def test_names_when_only_a_setting_differs_then_that_is_the_name(sweep):
     assert run_names([two[0], two[0]], ["x/a", "x/b"]) == ["a", "b"]
 
 
+def test_names_when_a_run_has_no_value_of_the_setting_then_the_model_is_its_name(sweep):
+    one = next(run for run in sweep.runs if run.benchmark == "aime" and run.model == "openai/small")
+    seeded = msgspec.structs.replace(one, settings={**one.settings, "seed": 4})
+    assert run_names([one, seeded], ["x/a", "x/b"]) == ["openai/small", "openai/small · seed 4"]
+
+
 def test_where_when_it_names_a_setting_then_only_these_runs_are_left(replayed):
     one, two = replayed(lambda index: 2), replayed(lambda index: 1, benchmark="math-sample")
     assert [run.benchmark for run in ms.report(one, two, where="benchmark=math-sample")] == ["math-sample"]

@@ -122,7 +122,7 @@ def _mark_files(args: argparse.Namespace) -> list[Score]:
 
     source = Path(args.source)
     if not source.exists():
-        raise DataError(f"{source} is neither a run folder nor a file or folder of stored outputs")
+        raise DataError(f"{source} does not exist")
     if unread := find(source).unread:
         more = f" and {len(unread) - 1:,} more" if len(unread) > 1 else ""
         complain(f"skipped, because only .parquet and .jsonl files are read: {unread[0]}{more}")

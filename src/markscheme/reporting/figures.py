@@ -134,7 +134,7 @@ def caveats(summary: Summary) -> list[str]:
         notes.append(f"problems with the same {summary.cluster} are not treated as independent")
     if summary.population == "problems drawn" and (unseen := (1 - KIND) ** summary.problems) > MISSED:
         notes.append(
-            f"{counted(summary.problems, 'problem')} say little about similar problems: a kind that makes up one problem "
+            f"{counted(summary.problems, 'problem')} say{'s' * (summary.problems == 1)} little about similar problems: a kind that makes up one problem "
             f"in {1 / KIND:.0f} has a {100 * unseen:.0f} % chance of being absent here"
         )
     if summary.population == "these problems" and summary.samples == 1:

@@ -75,19 +75,21 @@ def columns(run: Configured, names: Sequence[str]) -> dict[str, str]:
 def run_names(runs: Sequence[Configured], folders: Sequence[str], *, full: bool = False) -> list[str]:
     """Return distinct names made of benchmark, model and the settings that differ; else the folders.
 
-    Parts that all runs share are left out, except for the model if nothing else is left or with `full`.
+    Parts that all runs share are left out, except for the model if a run would have no name, or with `full`.
     """
-    parts = _parts(runs, full)
-    names = [
-        " · ".join(text if head in BARE else f"{head} {text}" for head, text in each.items() if text != UNSET)
-        for each in parts
-    ]
+    for model in (full, True):
+        names = [
+            " · ".join(text if head in BARE else f"{head} {text}" for head, text in each.items() if text != UNSET)
+            for each in _parts(runs, full, model)
+        ]
+        if all(names):
+            break
     return _distinct(names, folders)
 
 
 def legend(runs: Sequence[Configured], folders: Sequence[str]) -> tuple[str, list[str]]:
     """Return the headings of the parts of the names once, and short names, for a legend."""
-    parts = _parts(runs, False)
+    parts = _parts(runs)
     heads = ("model" if head == "name" else head for head in parts[0])
     return " · ".join(heads) if len(runs) > 1 else "", _distinct([" · ".join(each.values()) for each in parts], folders)
 
@@ -95,7 +97,7 @@ def legend(runs: Sequence[Configured], folders: Sequence[str]) -> tuple[str, lis
 BARE = ("benchmark", "model", "name")  # parts of a name without a heading
 
 
-def _parts(runs: Sequence[Configured], full: bool) -> list[dict[str, str]]:
+def _parts(runs: Sequence[Configured], full: bool = False, model: bool = False) -> list[dict[str, str]]:
     names = differing(runs)
     alike = {part: len({getattr(run, part) for run in runs}) == 1 for part in ("model", "benchmark")}
     alike["model"] |= "name" in names and names_tell_models(runs)
@@ -103,7 +105,7 @@ def _parts(runs: Sequence[Configured], full: bool) -> list[dict[str, str]]:
     for run in runs:
         parts = {} if alike["benchmark"] and not full else {"benchmark": run.benchmark}
         cells = columns(run, names)
-        if not alike["model"] or not (parts or cells) or (full and "name" not in cells):
+        if not alike["model"] or not (parts or cells) or (model and "name" not in cells):
             parts["model"] = run.model
         made.append(parts | cells)
     return made

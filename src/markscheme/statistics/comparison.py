@@ -276,7 +276,7 @@ def shared(name: str, runs: Sequence[Counts]) -> list[Counts]:
     parts = [counts.select(keys) for counts in runs]
     kept = ~np.any(np.isnan([per_problem(name, part) for part in parts]), axis=0)
     if not kept.any():
-        raise UsageError(f"no problem has a {name} in all runs, so there is nothing to compare")
+        raise UsageError(f"no problem has a value of {name} in all runs, so there is nothing to compare")
     return [part.select([key for key, has in zip(keys, kept, strict=True) if has]) for part in parts]
 
 

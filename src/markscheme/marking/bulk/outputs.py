@@ -43,7 +43,8 @@ class Outputs:
         self.run = Run.open(self.path) if (self.path / "manifest.json").exists() else None
         self.unmatched = 0  # lines so far that answer no known problem
         if self.run is None and not self.path.is_file():
-            raise DataError(f"{self.path} is neither a run folder nor a file of stored outputs.")
+            found = "is neither a run folder nor a file of stored outputs" if self.path.exists() else "does not exist"
+            raise DataError(f"{self.path} {found}")
         self.benchmark, self.protocol, self.problems = self._expected(benchmark, data_dir)
 
     def _expected(self, name: str | None, data_dir: str | None) -> tuple[str, str | None, Sequence[Problem]]:
