@@ -102,7 +102,8 @@ def _begins_clause(lexed: Lexed, at: int, first: int) -> bool:
         return bool(form & kinds.RETRACT) and lexed.said(at - 1, at - 1) in _DASHES
     lettered = form & kinds.OPTION and at + 1 < len(tokens) and tokens[at + 1].kinds & kinds.LETTER
     if form & kinds.LETTER or lettered:  # A is wrong, B is right
-        return lexed.has(kinds.GOOD | kinds.BAD, first, at - 1) and lexed.has(kinds.LETTER, first, at - 1)
+        earlier = next((place for place in range(first, at) if tokens[place].kinds & kinds.LETTER), at)
+        return lexed.has(kinds.GOOD | kinds.BAD, earlier + 1, at - 1)
     if form & kinds.SO:
         return True
     return bool(form & _TAKES_BACK and at + 1 < len(tokens) and tokens[at + 1].kinds & (kinds.COMMA | kinds.WORD))
@@ -147,7 +148,11 @@ def mood_of(lexed: Lexed, clause: Clause, at: int, last: int) -> str:
     compared = after & (kinds.BOUND | kinds.MINUS) and len(following) > 1 and following[1].kinds & kinds.NUMBER
     if (near & kinds.OPERATE and not near & kinds.IS) or compared or _is_rescaled(lexed, last, clause.last):
         return OPERATED  # twice 5, 5 more than 3, 5の2倍
-    if after & kinds.BOUND and clause.kinds & kinds.ANSWER and not _goes_on(tokens, last + 1, clause.last):
+    if (
+        after & kinds.BOUND
+        and (clause.kinds & kinds.ANSWER or tokens[last].kinds & kinds.NUMBER)
+        and not _goes_on(tokens, last + 1, clause.last)
+    ):
         return BOUNDED  # "the answer is 5 or more", 答えは5以上です
     if clause.supposed and lexed.has(kinds.WOULD, clause.first, clause.last):
         return CONDITIONAL  # "If x were 2, the answer would be 5"
@@ -289,8 +294,8 @@ def _before(tokens: list[Token], first: int, at: int) -> int:
 
 def is_called_bad(tokens: list[Token], first: int, last: int) -> bool:
     """True if the text after a value calls it wrong: "is wrong", "is not the answer", "cannot be right"."""
-    denied, copula = False, -9
-    for place, token in enumerate(tokens[first : last + 1]):
+    denied, copula, said = False, -9, tokens[first : last + 1]
+    for place, token in enumerate(said):
         here = token.kinds
         if here & (kinds.NUMBER | kinds.FORMULA | kinds.BOX) or (here & kinds.LETTER and place):
             return False
@@ -301,5 +306,6 @@ def is_called_bad(tokens: list[Token], first: int, last: int) -> bool:
         elif here & kinds.BAD and (place < 3 or place - copula < 4):
             return not denied
         elif here & (kinds.GOOD | kinds.ANSWER | kinds.OPTION):
-            return denied
+            trap = place + 1 < len(said) and said[place + 1].kinds & kinds.BAD  # "the most likely trap"
+            return not denied if trap else denied
     return False

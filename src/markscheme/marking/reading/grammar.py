@@ -251,6 +251,8 @@ def _hashed(lexed: Lexed, clause: Clause, kind: Kind) -> Value | None:
     at = next(at for at in range(clause.first, last + 1) if tokens[at].kinds & kinds.HASHES)
     heads = clause.ender != kinds.LINE and last + 2 < len(tokens) and not tokens[last + 2].kinds & kinds.LINE
     value = None if heads else value_in(lexed, kind, at + 1, last)
+    if value is not None and value.last < last and tokens[value.last + 1].kinds & kinds.LABEL:
+        return None  # #### 12th Grade
     return value if value is not None and _content_words(lexed, at + 1, value.first) == 0 else None
 
 

@@ -13,7 +13,7 @@ from typing import Any, Final, NamedTuple
 
 from markscheme.marking.reading import kinds
 from markscheme.marking.reading.boxes import closing_brace
-from markscheme.marking.reading.words import WORD_PATTERN, Vocabulary, language_of, unspaced_words, vocabulary
+from markscheme.marking.reading.words import WORD_PATTERN, Vocabulary, english, language_of, unspaced_words, vocabulary
 
 
 class Token(NamedTuple):
@@ -212,14 +212,19 @@ def _follows_label(text: str, stop: re.Match[str], end: int, tokens: list[Token]
     return word is None or not words.classes(word[0].lower()) & (kinds.THIS | kinds.RETRACT)
 
 
+_ABBREVIATED: Final = 5
 _SURNAME: Final = re.compile(r"\s?((?:[A-Z]\.\s?){0,3})([A-Z][a-z]{2,})")
 
 
 def _is_initial(text: str, stop: re.Match[str], tokens: list[Token], words: Vocabulary) -> bool:
-    """True if a full stop follows the initial of a name: between capitals of which the lexicon has none."""
+    """True if a full stop follows an abbreviation or the initial of a name."""
     at = stop.start()
-    if not tokens or tokens[-1].end != at or tokens[-1].start != at - 1 or not text[at - 1].isupper():
+    if not tokens or tokens[-1].end != at:
         return False
+    said = text[tokens[-1].start : at]
+    if len(said) > 1 or not said.isupper():
+        short = len(said) < _ABBREVIATED and said.lower() in english().lists["ABBREVIATIONS"]
+        return short and bool(_WORD(text, stop.end() + 1, len(text)))
     following = _SURNAME.match(text, stop.end())
     if following is None or words.classes(following[2].lower()):
         return False

@@ -34,7 +34,10 @@ def meant_value(lexed: Lexed, kind: Kind, clause: Clause, first: int, last: int)
     if not found:
         return None
     leads = found[0].first - first < 2
-    if leads and (kind.name == "word" or (kind.name == "letter" and is_label(lexed, found[0]))):
+    neither = kind.words and lexed.tokens[found[0].first].kinds & kinds.NOT  # "neither even nor odd"
+    if neither or (leads and kind.name == "word"):
+        return found[0]
+    if leads and kind.name == "letter" and is_label(lexed, found[0]):
         return found[0]
     if len(found) > 1 and kind.name == "letter":
         found = [each for each in found if not is_refused(lexed, each.last, last)] or found
@@ -117,8 +120,11 @@ def _circumstance(lexed: Lexed, at: int, first: int) -> int:
 
 
 def is_named(lexed: Lexed, value: Value, first: int) -> bool:
-    """True if a number or letter only names something: page 34, step B; but option B is a choice."""
-    before = lexed.tokens[value.first - 1].kinds if value.first > first else 0
+    """True if a number or letter only names something: page 34, step B, Theorem (b); but option B is a choice."""
+    at = value.first - 1
+    while at > first and lexed.tokens[at].kinds & kinds.OPEN:
+        at -= 1
+    before = lexed.tokens[at].kinds if at >= first else 0
     lettered = lexed.tokens[value.first].kinds & kinds.LETTER
     return bool(before & kinds.LABEL) and not (lettered and before & (kinds.OPTION | kinds.ANSWER))
 

@@ -201,6 +201,10 @@ def before_loop(text: str, start: int, end: int) -> int:
     """Return the end of a text before it repeats its last line over and over, if that line adds nothing new."""
     tail = text[max(start, end - _LONGEST_LINE * 3) : end].rstrip()
     line = tail[tail.rfind("\n") + 1 :]
+    before = tail[: -len(line) - 1] if line else ""
+    last = before[before.rfind("\n") + 1 :]
+    if line and last.startswith(line) and last != line and before.endswith(f"{last}\n{last}"):
+        return end - len(line)  # cut off in a repetition
     if not line or len(line) > _LONGEST_LINE or tail.count("\n" + line) < _LOOP:
         return end
     if any(map(str.isdigit, line)) or "boxed" in line:
@@ -259,7 +263,9 @@ def _of_typeset(typeset: ExtractedAnswer, kind: Kind, lead: str) -> Reading:
         language = language_of(lead.rpartition("\\")[0]) if len(lead) > _LITTLE and len(worded) < _LITTLE else ""
         inner = _in_prose(worded, 0, len(worded), _Wanted(kind, language=language))
         lexed = lex(worded, 0, len(worded), language=language)
-        otherwise = opens_bounded(lexed) or (kind is VALUE and says_two(lexed))
+        two = kind is VALUE and says_two(lexed)
+        alternative = None if two and form == "json" else alternative
+        otherwise = opens_bounded(lexed) or two
         if inner is not None and kind is VALUE and inner.rank == SAID:
             otherwise = otherwise or counts_another(lexed, inner.answer)
         if inner is not None and inner.answer != content and not otherwise:

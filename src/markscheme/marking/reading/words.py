@@ -181,6 +181,8 @@ def _speakers(word: str) -> _Speakers | None:
     usual = 1.0 if not word.isascii() else min(1.0, len(word) / 6)
     weights = {name: (1.0 if word in answering[name] else usual) / len(known) for name in known}
     other = max((weight for name, weight in weights.items() if name != "english"), default=0.0)
+    if "english" not in weights:
+        other *= len(known)  # that languages share a word says nothing for English
     return _Speakers(weights.get("english", 0.0), other, tuple(weights.items()))
 
 
@@ -210,7 +212,8 @@ def language_of(text: str) -> str:
     words = _WORD.findall(text.lower())
     if text.isascii() and _is_plain_english(words):
         return "english"
-    known = [found for word in words if (found := _speakers(word)) is not None]
+    told = (word for word in words if len(word) > 1 or not word.isascii())  # a single letter may be a choice
+    known = [found for word in told if (found := _speakers(word)) is not None]
     likely = 0.3 + sum(each.english for each in known)
     if sum(each.other for each in known) <= _SURE * likely:
         return "english"  # no other language can win
@@ -218,8 +221,7 @@ def language_of(text: str) -> str:
     for each in known:
         for name, weight in each.each:
             tally[name] = tally.get(name, 0.0) + weight
-    best = max(tally, key=lambda name: tally[name])
-    return best if tally[best] > _SURE * likely else "english"
+    return max(tally, key=lambda name: (tally[name], name != "english"))
 
 
 @cache

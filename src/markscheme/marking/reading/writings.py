@@ -29,9 +29,18 @@ def other_writing(content: str, form: str, exclaimed: bool = False) -> str | Non
         return content + "!" if exclaimed else None
     if len(content) > _LONGEST:
         return None
-    result = _result(content)
+    conclusion = _conclusion(content) if form == "boxed" else None
+    result = _result(conclusion or content) or conclusion
     measured = _MEASURED.fullmatch(result or content) if form != "boxed" else None
     return measured[1] if measured is not None and not _is_known_unit(measured[2]) else result
+
+
+def _conclusion(content: str) -> str | None:
+    r"""Return the end of a whole solution in a box: `n = 4` of `8^n = 8^4 \text{, so } \Rightarrow n = 4`."""
+    if not _WORDED.search(content) or not (_ARROW.search(content) or "\\begin{aligned}" in content):
+        return None
+    rows = [row for row in _ROWS.sub("\n", content).split("\n") if row.strip()]
+    return _WORDS_INSIDE.sub(" ", _ARROW.split(rows[-1])[-1]).strip(" .$") if rows else None
 
 
 def _is_known_unit(unit: str) -> bool:
