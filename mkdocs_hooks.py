@@ -36,7 +36,7 @@ REFERENCE = {
         "markscheme.api.run.Run", "markscheme.api.run.Answer", "markscheme.api.asking.Experiment",
         *(f"markscheme.api.results.{name}" for name in ("Report", "Comparison", "Plan")),
         *(f"markscheme.api.opinions.{name}" for name in ("Audit", "Graders", "Opinions", "Adjudication")),
-        "markscheme.api.frames.Listing", "markscheme.api.frames.Frames",
+        "markscheme.pages.frames.Listing", "markscheme.pages.frames.Frames",
     ],
     "Data, benchmarks, puzzles": [
         "markscheme.api.data", "markscheme.benchmarks.benchmark", "markscheme.benchmarks.Benchmark", "markscheme.countdown",

@@ -18,7 +18,7 @@ import markscheme as ms
 from markscheme.cli.reproduce import account, table_rows
 from markscheme.marking.bulk.claims import load_claim
 from markscheme.marking.bulk.reproducing import Reproduction
-from markscheme.reporting.sheets import markdown_table
+from markscheme.pages.forms import markdown_table
 
 ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "docs" / "performance" / "reproduced.md"

@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from markscheme.api.exchange import list_protocols as list_protocols
     from markscheme.api.exchange import push as push
     from markscheme.api.exchange import show as show
-    from markscheme.api.frames import Listing as Listing
     from markscheme.api.opinions import Adjudication as Adjudication
     from markscheme.api.opinions import Audit as Audit
     from markscheme.api.opinions import Graders as Graders
@@ -60,6 +59,7 @@ if TYPE_CHECKING:
     from markscheme.marking import explain as explain
     from markscheme.marking import mark as mark
     from markscheme.marking.equality import equal as equal
+    from markscheme.pages.frames import Listing as Listing
     from markscheme.rewards.environment import load_environment as load_environment
     from markscheme.statistics import pass_at_k as pass_at_k
     from markscheme.types import Mark as Mark
@@ -73,7 +73,7 @@ __version__ = "0.1.0"
 _HOMES = {
     "api.asking": "Experiment dry_run experiment experiment_async judge judge_async resume resume_async run run_async",
     "api.exchange": "export import_log list_benchmarks list_models list_protocols push show",
-    "api.frames": "Listing",
+    "pages.frames": "Listing",
     "api.opinions": "Adjudication Audit Graders Opinions",
     "api.reports": "adjudicate audit benchmark_the_graders compare errata gate load plan report reproduce series suspects verify",
     "api.results": "Comparison Plan Report",

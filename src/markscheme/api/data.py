@@ -8,7 +8,6 @@ from typing import Any
 
 import msgspec
 
-from markscheme.api.frames import Listing
 from markscheme.benchmarks import Benchmark
 from markscheme.benchmarks.examining import (
     Examined,
@@ -22,7 +21,8 @@ from markscheme.datasets import Source, locate
 from markscheme.datasets.files import REMARKS
 from markscheme.datasets.folder import FileReport, inspect
 from markscheme.errors import UsageError, counted, option
-from markscheme.reporting.terminal import gold_line
+from markscheme.pages.frames import Listing
+from markscheme.pages.terminal import gold_line
 
 DONE = {"there": "already there", "fetched": "fetched"}
 

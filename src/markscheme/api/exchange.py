@@ -8,8 +8,6 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, ClassVar
 
-from markscheme.api.frames import Columns, Listing, Result, Rows
-from markscheme.api.page import Part
 from markscheme.api.reports import Some, named_benchmark, paths_of
 from markscheme.api.run import Run
 from markscheme.benchmarks import Benchmark, benchmarks, with_examples
@@ -17,6 +15,8 @@ from markscheme.benchmarks import benchmark as find_benchmark
 from markscheme.errors import UsageError, option
 from markscheme.marking import get_protocol, protocol_names
 from markscheme.models import backend_names
+from markscheme.pages.frames import Columns, Listing, Result, Rows
+from markscheme.pages.parts import Part
 from markscheme.prompts import prompts_sha256
 from markscheme.runs.folder import find_runs
 from markscheme.types import Question

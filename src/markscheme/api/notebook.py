@@ -8,7 +8,7 @@ from __future__ import annotations
 from html import escape
 from typing import TYPE_CHECKING
 
-from markscheme.reporting.terminal import gold_line
+from markscheme.pages.terminal import gold_line
 
 if TYPE_CHECKING:
     from markscheme.types import Mark, Problem, Response

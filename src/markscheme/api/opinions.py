@@ -10,12 +10,12 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from markscheme.api.frames import Columns, Result, Rows
-from markscheme.api.page import Drawn, Part, one_line, share
 from markscheme.api.run import Answer, Run
 from markscheme.errors import UsageError, command, counted
+from markscheme.pages.frames import Columns, Result, Rows
+from markscheme.pages.parts import Drawn, Part, one_line, share
+from markscheme.pages.terminal import gold_line
 from markscheme.reporting.estimates import Estimate
-from markscheme.reporting.terminal import gold_line
 from markscheme.runs.adjudications import Label, Opinion, content_of, draw_order, labels_journal, read_labels
 from markscheme.types import Verdict
 
@@ -117,7 +117,7 @@ def score_rows(scores: list[audits.Score]) -> list[dict[str, str]]:
     return [
         {
             "protocol": each.protocol,
-            "score": Drawn.of(Estimate(each.score, each.low, each.high), share(each.score)),
+            "score": Drawn.of(share(each.score), each.score, each.low, each.high),
             "95 % interval": f"{share(each.low)} to {share(each.high)}",
             "verdicts": ", ".join(f"{count} {verdict}" for verdict, count in each.verdicts.items()),
         }
@@ -208,7 +208,7 @@ def _rate(rate: ErrorRate) -> str:
     if rate.rate is None:
         return "–"
     text = f"{100 * rate.rate:.1f} % [{100 * rate.low:.1f}, {100 * rate.high:.1f}]  {rate.errors} of {rate.of}"
-    return Drawn.of(Estimate(rate.rate, rate.low, rate.high), text)
+    return Drawn.of(text, rate.rate, rate.low, rate.high)
 
 
 class Opinions(Result):

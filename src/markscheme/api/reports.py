@@ -9,10 +9,8 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from markscheme.api.frames import Columns, Result, Rows
 from markscheme.api.opinions import Adjudication, Audit, Graders
 from markscheme.api.options import plain_numbers
-from markscheme.api.page import Part
 from markscheme.api.results import Comparison, Plan, Report
 from markscheme.api.run import Run
 from markscheme.benchmarks import Benchmark
@@ -20,6 +18,8 @@ from markscheme.benchmarks import benchmark as find_benchmark
 from markscheme.benchmarks.errata import Erratum, errata_of, read_errata, shipped_errata
 from markscheme.errors import JournalError, UsageError, command, option
 from markscheme.marking.protocol import get_protocol
+from markscheme.pages.frames import Columns, Result, Rows
+from markscheme.pages.parts import Part
 from markscheme.reporting.comparing import Compared, terms_of
 from markscheme.reporting.errata import Suspect
 from markscheme.reporting.errata import suspects as find_suspects

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import msgspec
 
-from markscheme.api.frames import Columns, Listing, Result, Rows
-from markscheme.api.page import Drawn, Part
 from markscheme.errors import UsageError, counted, option
+from markscheme.pages.frames import Columns, Listing, Result, Rows
+from markscheme.pages.parts import Part
 from markscheme.reporting.comparing import Compared, differences, margin_line, shown_worse
 from markscheme.reporting.estimates import DifferenceEstimate, Estimate
 from markscheme.reporting.family import MacroCompared
-from markscheme.reporting.figures import figures_of
+from markscheme.reporting.figures import drawn, figures_of
 from markscheme.reporting.planning import design_line, design_rows, plan_range, plan_rows
 from markscheme.reporting.plots import distinct
 from markscheme.reporting.sheets import TEXT_FORMATS
@@ -122,9 +122,9 @@ class Report(Result):
             size = f"{only.problems} problems × {only.samples} samples"
             yield Part("title", f"{only.benchmark} · {only.model} · {size} · {only.protocol}")
             figures = figures_of(only)
-            yield Part("table", [{"figure": name, "%": Drawn.of(each)} for name, each in figures.items()])
+            yield Part("table", [{"figure": name, "%": drawn(each)} for name, each in figures.items()])
         else:
-            rows = [dict(row) for row in shown_rows(self.table, Drawn.of)]
+            rows = [dict(row) for row in shown_rows(self.table, drawn)]
             for row in rows:  # pass@1 is the accuracy, and a line has little space
                 row.pop("pass@1", None)
             yield Part("table", self._told_apart(rows))
@@ -250,7 +250,7 @@ class Comparison(Result):
             {
                 "benchmark": row["benchmark"],
                 "B − A": f"{row['b']} − {row['a']}",
-                "points": Drawn.of(DifferenceEstimate(row["difference"], row["low"], row["high"])),
+                "points": drawn(DifferenceEstimate(row["difference"], row["low"], row["high"])),
                 "p": "" if row["p_value"] is None else f"{row['p_value']:.3g}",
             }
             for row in rows

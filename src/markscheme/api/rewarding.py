@@ -10,13 +10,13 @@ from typing import Any, ClassVar
 
 import msgspec
 
-from markscheme.api.frames import Columns, Result, Rows
 from markscheme.api.options import plain_numbers
-from markscheme.api.page import Part
 from markscheme.api.reports import Runs, load, path_of
 from markscheme.benchmarks import Benchmark
 from markscheme.benchmarks import benchmark as find_benchmark
 from markscheme.errors import UsageError, counted, needed, option
+from markscheme.pages.frames import Columns, Result, Rows
+from markscheme.pages.parts import Part
 from markscheme.reporting.summary import marked_label
 from markscheme.rewards import attacks, gaming
 from markscheme.rewards.rollouts import golds_of, lines_to_label, read_rollouts

@@ -9,13 +9,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from markscheme.api.awaiting import awaitable
-from markscheme.api.frames import Columns, Frames, Rows
 from markscheme.api.notebook import html_response
 from markscheme.errors import JournalError, MarkschemeError, UsageError
 from markscheme.objects import named_objects
+from markscheme.pages.frames import Columns, Frames, Rows
+from markscheme.pages.terminal import gold_line
 from markscheme.reporting.figures import percent
 from markscheme.reporting.summary import Summary, finish, marked_label, summarize
-from markscheme.reporting.terminal import gold_line
 from markscheme.runs import folder
 from markscheme.runs.answers import error_mark, marked_responses
 from markscheme.types import Mark, Problem, Response

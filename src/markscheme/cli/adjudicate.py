@@ -10,8 +10,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from markscheme.pages.terminal import gold_line
 from markscheme.redaction import printable
-from markscheme.reporting.terminal import gold_line
 
 if TYPE_CHECKING:
     from collections.abc import Callable

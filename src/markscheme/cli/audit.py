@@ -5,10 +5,10 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from markscheme.api.page import Part
 from markscheme.cli.mark import exit_code, warn_of_unmatched
 from markscheme.cli.page import call, show
 from markscheme.errors import UsageError
+from markscheme.pages.parts import Part
 
 FOR_ROLLOUTS = ("by", "strict", "plot", "html", "label_sample", "output")
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from markscheme.cli import complain
 from markscheme.errors import UsageError
-from markscheme.reporting.terminal import print_json
+from markscheme.pages.terminal import print_json
 
 EXIT_WORSE = 4
 TERMS = ("metric", "protocol", "level", "seed", "anyway", "cluster", "margin", "these_problems")

@@ -5,9 +5,9 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from markscheme.api.page import Part
 from markscheme.cli.page import show
 from markscheme.errors import counted
+from markscheme.pages.parts import Part
 
 
 def run(args: argparse.Namespace) -> int:

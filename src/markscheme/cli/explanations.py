@@ -8,13 +8,13 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from markscheme.api.page import one_line
 from markscheme.cli import complain
 from markscheme.errors import UsageError
 from markscheme.marking import explain, get_protocol, mark
 from markscheme.marking.reading.explaining import Explanation
+from markscheme.pages.parts import one_line
+from markscheme.pages.terminal import print_json
 from markscheme.redaction import printable
-from markscheme.reporting.terminal import print_json
 from markscheme.types import Mark, Problem, Response
 
 DEFAULT_LIMIT = 10

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Self
 
 from markscheme.cli import EXIT_INTERRUPTED, complain
 from markscheme.errors import IncompleteRunError, JournalError, MarkschemeError, counted
-from markscheme.reporting.terminal import print_json
+from markscheme.pages.terminal import print_json
 
 if TYPE_CHECKING:
     from markscheme.reporting.summary import Summary

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import msgspec
 
-from markscheme.api.page import Part
 from markscheme.cli.page import show
+from markscheme.pages.parts import Part
 
 
 def run(args: argparse.Namespace) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 from markscheme.cli.page import call
-from markscheme.reporting.terminal import print_json
+from markscheme.pages.terminal import print_json
 
 
 def run(args: argparse.Namespace) -> int:

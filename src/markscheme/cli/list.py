@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import argparse
 
-from markscheme.api.page import Part
 from markscheme.cli.page import show
+from markscheme.pages.parts import Part
 
 
 def run(args: argparse.Namespace) -> int:

@@ -10,10 +10,10 @@ from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from markscheme.api.page import Part
 from markscheme.cli import complain
 from markscheme.cli.page import call, show
 from markscheme.errors import DataError, MarkingError, MarkschemeError, UsageError, counted
+from markscheme.pages.parts import Part
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

@@ -7,8 +7,8 @@ import inspect
 from collections.abc import Callable, Iterable
 from typing import Any, TypeVar
 
-from markscheme.api.frames import Result
-from markscheme.api.page import Part, print_page, written_page
+from markscheme.pages.frames import Result
+from markscheme.pages.parts import Part, print_page, written_page
 
 T = TypeVar("T")
 
@@ -31,7 +31,7 @@ def call(function: Callable[..., T], args: argparse.Namespace, **instead: Any) -
 
 def show(args: argparse.Namespace, result: Any, parts: Iterable[Part] | None = None) -> None:
     """Print a result in the form that `--format` or `--json` asks for; its parts are its own, unless they are given."""
-    from markscheme.reporting.terminal import print_json
+    from markscheme.pages.terminal import print_json
 
     form = "json" if getattr(args, "json", False) else getattr(args, "format", "table")
     if parts is None and not isinstance(result, Result):  # names of files

@@ -88,12 +88,12 @@ def _save_figures(figures: Figures, args: argparse.Namespace) -> None:
 
 def _report(table: Table, args: argparse.Namespace) -> None:
     """Write or print the usual figures."""
+    from markscheme.pages.terminal import print_sentence
     from markscheme.reporting.pivot import pivot
     from markscheme.reporting.report_text import print_comparison_table
     from markscheme.reporting.sentence import report_sentence
     from markscheme.reporting.summary_text import print_summary
     from markscheme.reporting.table import document, write_parquet
-    from markscheme.reporting.terminal import print_sentence
 
     if args.format == "parquet":
         if args.pivot:

@@ -8,10 +8,10 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from markscheme.api.page import Part
 from markscheme.cli.page import call, show
 from markscheme.errors import counted
-from markscheme.reporting.terminal import gold_line
+from markscheme.pages.parts import Part
+from markscheme.pages.terminal import gold_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

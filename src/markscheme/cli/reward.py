@@ -6,9 +6,9 @@ import argparse
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from markscheme.api.page import Part
 from markscheme.cli.page import call, show
 from markscheme.errors import counted
+from markscheme.pages.parts import Part
 
 if TYPE_CHECKING:
     from markscheme.rewards.attacks import Attacked

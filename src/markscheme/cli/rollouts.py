@@ -7,9 +7,9 @@ import sys
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from markscheme.api.page import Part, one_line
 from markscheme.cli.page import call, show
 from markscheme.errors import UsageError, counted
+from markscheme.pages.parts import Part, one_line
 
 if TYPE_CHECKING:
     from markscheme.rewards.gaming import Share, Step, Watched

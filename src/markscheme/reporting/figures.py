@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from markscheme.errors import counted
+from markscheme.pages.parts import Drawn
 from markscheme.reporting.estimates import Estimate
 from markscheme.reporting.settings import Configured, heading, settings_of, shown
 from markscheme.reporting.summary import Corrected, Summary, Until
@@ -67,6 +68,11 @@ def bounds(estimate: Estimate) -> str:
     parts = (estimate.value, estimate.low or 0, estimate.high or 0)
     value, low, high = (f"{100 * part:{'+' * estimate.signed}.1f}" for part in parts)
     return f"{value} [{low}, {high}]" + (f" ({completeness(estimate)})" if estimate.undefined else "")
+
+
+def drawn(estimate: Estimate) -> Drawn:
+    """Return a figure as a cell of a page."""
+    return Drawn.of(bounds(estimate), estimate.value, estimate.low, estimate.high, signed=estimate.signed)
 
 
 def plus_minus(estimate: Estimate) -> str:

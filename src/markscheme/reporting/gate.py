@@ -12,11 +12,11 @@ import numpy as np
 
 from markscheme.datasets.small_texts import read_toml
 from markscheme.errors import UsageError, command, nearest, option
+from markscheme.pages.forms import markdown_table
 from markscheme.reporting.comparing import compare_runs, terms_of
 from markscheme.reporting.drawing import clustered
 from markscheme.reporting.figures import about
 from markscheme.reporting.picks import with_picks
-from markscheme.reporting.sheets import markdown_table
 from markscheme.reporting.summary import marked_label
 from markscheme.runs.folder import Run, find_runs
 from markscheme.statistics import Counts, Interval, Population, interval

@@ -6,13 +6,13 @@ from collections import Counter
 from statistics import NormalDist, median
 
 from markscheme.errors import counted, option
+from markscheme.pages.terminal import print_notes, print_sentence, print_table, say
 from markscheme.reporting.comparing import Compared, labels, margin_line, ranks
 from markscheme.reporting.drawing import looked_line
 from markscheme.reporting.family import MacroCompared
 from markscheme.reporting.figures import about
 from markscheme.reporting.sheets import Sheet
 from markscheme.reporting.table import Table, below, intervals, named, named_notes, shown_rows
-from markscheme.reporting.terminal import print_notes, print_sentence, print_table, say
 from markscheme.statistics import Comparison, Interval, Ranking
 
 MOST_MOVED = 10  # problems listed under `moved most`

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from markscheme.pages.terminal import print_cells, print_notes, print_table, say, width
 from markscheme.reporting.estimates import Estimate
 from markscheme.reporting.figures import bar, conditions, figures_of, size, value_and_interval, variance_rows
 from markscheme.reporting.sheets import Sheet
 from markscheme.reporting.summary import Summary
 from markscheme.reporting.table import group_rows, interval_of
-from markscheme.reporting.terminal import print_cells, print_notes, print_table, say, width
 
 
 def print_summary(summary: Summary) -> None:

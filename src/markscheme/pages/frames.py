@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from markscheme.api.page import Part, html_page, plain_page, written_page
 from markscheme.errors import UsageError, needed
+from markscheme.pages.forms import csv_text, json_text
+from markscheme.pages.parts import Part, html_page, plain_page, written_page
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -85,8 +86,6 @@ class Result(Frames):
 
     def text(self, form: str = "markdown") -> str:
         """Return what the command prints as Markdown, LaTeX, JSON or CSV."""
-        from markscheme.reporting.sheets import csv_text, json_text
-
         if form not in FORMS:
             raise UsageError(f"there is no format {form!r}; there are {', '.join(FORMS)}")
         if form == "csv":

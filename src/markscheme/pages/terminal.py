@@ -10,8 +10,7 @@ from itertools import zip_longest
 from typing import Any
 from unicodedata import combining, east_asian_width
 
-import msgspec
-
+from markscheme.pages.forms import json_text
 from markscheme.redaction import printable
 from markscheme.types import Gold
 
@@ -22,7 +21,7 @@ _STYLES = {"bold": "1", "dim": "2", "warning": "1;33"}
 
 def print_json(value: Any) -> None:
     """Print one JSON document on standard output."""
-    sys.stdout.write(msgspec.json.format(msgspec.json.encode(value), indent=2).decode() + "\n")
+    sys.stdout.write(json_text(value))
 
 
 def width() -> int:

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from html import escape
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self
+from typing import Any, Literal, NamedTuple, Self
 
+from markscheme.pages.forms import escape_latex, markdown_table
+from markscheme.pages.terminal import print_table, say
 from markscheme.redaction import printable
-
-if TYPE_CHECKING:
-    from markscheme.reporting.estimates import Estimate
 
 QUOTED = 160  # characters of a response that a terminal shows, from its end
 MOST_ROWS, MOST_LINES = 20, 28  # rows of a table and lines in a repr
@@ -26,22 +25,21 @@ class Part(NamedTuple):
 class Drawn(str):
     """A figure as text, which HTML draws as a bar of its interval too."""
 
-    figure: Estimate
+    value: float | None
+    low: float | None
+    high: float | None
+    signed: bool  # a difference: zero is in the middle of the bar
 
     @classmethod
-    def of(cls, figure: Estimate, text: str = "") -> Self:
+    def of(cls, text: str, value: float | None, low: float | None, high: float | None, *, signed: bool = False) -> Self:
         """Return a figure as a cell of a table."""
-        from markscheme.reporting.figures import bounds
-
-        cell = cls(text or bounds(figure))
-        cell.figure = figure
+        cell = cls(text)
+        cell.value, cell.low, cell.high, cell.signed = value, low, high, signed
         return cell
 
 
 def print_page(parts: Iterable[Part]) -> None:
     """Print a page at a terminal."""
-    from markscheme.reporting.terminal import print_table, say
-
     for kind, content in _safe(parts):
         if kind == "table":
             print_table("", content)
@@ -86,8 +84,6 @@ def written_page(form: str, parts: Iterable[Part]) -> str:
 
 
 def _markdown(parts: Iterable[Part]) -> Iterator[str]:
-    from markscheme.reporting.sheets import markdown_table
-
     marks = {"title": "## ", "heading": "### ", "text": ""}
     for kind, content in parts:
         if kind == "table":
@@ -102,8 +98,6 @@ def _markdown(parts: Iterable[Part]) -> Iterator[str]:
 
 
 def _latex(parts: Iterable[Part]) -> Iterator[str]:
-    from markscheme.reporting.sheets import escape_latex
-
     for kind, content in parts:
         if kind == "table":
             yield f"% columns: {', '.join(name or 'row' for name in content[0])}"
@@ -140,10 +134,10 @@ def _row(tag: str, cells: Iterable[str]) -> str:
 
 def _cell(value: Any) -> str:
     text = escape("" if value is None else str(value))
-    return f"{_bar(value.figure)} {text}" if isinstance(value, Drawn) else text
+    return f"{_bar(value)} {text}" if isinstance(value, Drawn) else text
 
 
-def _bar(figure: Estimate) -> str:
+def _bar(figure: Drawn) -> str:
     """Draw an interval on a line from 0 to 100 %; for differences zero is in the middle."""
     if figure.value is None or figure.low is None or figure.high is None:
         return ""
