@@ -3,7 +3,7 @@
 import pytest
 
 from markscheme.marking import mark
-from markscheme.marking.reading.rounding import places_asked
+from markscheme.marking.reading.statement import places_asked
 from markscheme.types import Problem
 
 

@@ -9,21 +9,20 @@ from __future__ import annotations
 import re
 from typing import Final
 
+from markscheme.countdown.equations import equations
 from markscheme.countdown.judging import Judgement, literals_of_sides
 from markscheme.countdown.judging import judge as judge_answer
 from markscheme.marking.protocol import Assessment
-from markscheme.marking.reading.boxes import last_box
+from markscheme.marking.reading.boxes import ExtractedAnswer, last_box, trimmed
 from markscheme.marking.reading.ending import breaks_off, is_cut_off
-from markscheme.marking.reading.equations import equations
-from markscheme.marking.reading.extracted import ExtractedAnswer, trimmed
-from markscheme.marking.reading.marks import either, mark, words
 from markscheme.marking.reading.sections import ResponseSections
 from markscheme.marking.reading.tags import tagged_answer
+from markscheme.marking.reading.words import either, listed, mark
 from markscheme.types import CountdownGold, Gold, Verdict
 
 _ANSWER: Final = re.compile(rf"{either('answer_words')}\b[*_]{{0,3}}\s?(?:{mark('verb')})?[*_\s]{{0,3}}[:：]?\s*+")
 _REJECTED: Final = re.compile(rf"(?i:\b{either('rejecting')}\b)|[≠❌✗]")
-_TAILS: Final = sorted({word[1:] for word in words("answer_words")})  # searched text
+_TAILS: Final = sorted({word[1:] for word in listed("answer_words")})  # searched text
 _TRIES: Final = 64
 # Longest equation that is read; no puzzle needs more.
 _MAX_LENGTH: Final = 25_000

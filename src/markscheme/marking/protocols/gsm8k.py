@@ -9,14 +9,13 @@ from typing import Final
 
 from markscheme.marking.protocol import Assessment
 from markscheme.marking.protocols._numeric import by_equality, compared, gold_number, number_in, number_or_side
-from markscheme.marking.reading.boxes import last_box
-from markscheme.marking.reading.extracted import trimmed
-from markscheme.marking.reading.marks import either
+from markscheme.marking.reading.boxes import last_box, trimmed
 from markscheme.marking.reading.numbers import last_number_run, number, run_value
 from markscheme.marking.reading.reader import final_answer
 from markscheme.marking.reading.sections import ResponseSections
 from markscheme.marking.reading.tags import hashed_answer
 from markscheme.marking.reading.values import VALUE
+from markscheme.marking.reading.words import either
 from markscheme.types import Gold, Verdict
 
 # `18 dollars for 9 eggs` answers 18; `18 or 19` is ambiguous.

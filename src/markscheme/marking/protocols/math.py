@@ -18,8 +18,8 @@ from markscheme.marking.protocols._numeric import is_endless, judged
 from markscheme.marking.reading import kinds
 from markscheme.marking.reading.numbers import ascii_digits
 from markscheme.marking.reading.reader import Reading, final_answer, typeset_answer
-from markscheme.marking.reading.rounding import places_asked
 from markscheme.marking.reading.sections import ResponseSections
+from markscheme.marking.reading.statement import places_asked
 from markscheme.marking.reading.values import LETTERS, TEXT, VALUE, WORD_CLASSES, Kind
 from markscheme.marking.reading.words import english
 from markscheme.marking.restating import asks_to_work_out, is_same_writing, restates

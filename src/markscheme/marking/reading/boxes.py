@@ -10,9 +10,10 @@ from __future__ import annotations
 import re
 from typing import Final, NamedTuple
 
-from markscheme.marking.reading.extracted import MAX_CONTENT, TRIES, ExtractedAnswer
-from markscheme.marking.reading.marks import either, words
+from markscheme.marking.reading.words import either, listed
 
+MAX_CONTENT: Final = 100_000  # longest answer; a longer one is ignored
+TRIES: Final = 64  # candidates examined, counted from the end
 _BRACE: Final = re.compile(r"[{}]|\\[^a-zA-Z\s]?")
 _BARE: Final = re.compile(
     r"[-+]?\d[\d,]*(?:\.\d+)?|[-+]?\\[dt]?frac\s*(?:\{[^{}\n]*\}|\d)\s*(?:\{[^{}\n]*\}|\d)|\\?[A-Za-z]+(?:\{[^{}\n]*\})?|[^\s\\{}$.]"
@@ -22,7 +23,7 @@ _SUBSCRIPT: Final = re.compile(r"_(?:\{[^{}\n]{1,20}\}|\d{1,2})")
 _FACTOR: Final = re.compile(r"\s?(?:\\pi(?![a-zA-Z])|\\sqrt\{[^{}\n]{1,20}\}|\\?%)")
 _BEFORE_A_SIGN: Final = re.compile(r"(?:[$=(\[]|\\[(\[])\s?\Z")
 _AFTER_PLAIN: Final = ("$", ".", "\\)", "\\]", " \\)", " \\]", "\n\\]")
-_PLACEHOLDERS: Final = frozenset(words("placeholders"))
+_PLACEHOLDERS: Final = frozenset(listed("placeholders"))
 _MAX_BOXES: Final = 32  # most boxes in one list
 _NEAR: Final = 400  # how far apart two boxes of one list may begin
 _GAP: Final = 60  # most characters between two boxes of a list
@@ -38,6 +39,25 @@ _UNKNOWN: Final = re.compile(
     r"(?:(?:[A-Za-z]|\\[a-z]{2,7})(?:_\{?\w\}?)?(?:(?:\\left)?\([^()=\n]{1,30}\))?\s*=)?(?>(?:[ \t$*]|\\[()\[\],;: ]|\n(?!\s*\n))*)"
 )
 _APPROXIMATELY: Final = re.compile(rf"(?:\\approx|≈|\\simeq|,?\s*{either('approximately')})[^\n\\{{}}]{{0,20}}\s*")
+
+
+class ExtractedAnswer(NamedTuple):
+    """An answer in the text. `parts` holds the boxes of a list in several boxes."""
+
+    content: str
+    start: int
+    end: int
+    form: str  # name of the rule: boxed, json, tagged …
+    parts: tuple[str, ...] = ()
+    outer_end: int = 0  # end of the enclosing form
+
+
+def trimmed(text: str, start: int, end: int, form: str) -> ExtractedAnswer:
+    """Return the answer without surrounding spaces."""
+    content = text[start:end].lstrip()
+    start = end - len(content)
+    content = content.rstrip()
+    return ExtractedAnswer(content, start, start + len(content), form)
 
 
 class Box(NamedTuple):

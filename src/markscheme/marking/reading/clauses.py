@@ -6,6 +6,7 @@ every form of answer whether a value is asserted; the words come from the lexico
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Final, NamedTuple
 
 from markscheme.marking.reading import kinds
@@ -25,6 +26,12 @@ _BULLETS: Final = ("- ", "• ", "+ ", "– ")
 _SAYING: Final = (
     VALUES | kinds.IS | kinds.NOT | kinds.GOOD | kinds.BAD | kinds.YES | kinds.NO | kinds.CHOOSE | kinds.REMARK | kinds.STEP
 )  # fmt: skip
+# Words that add nothing to the value before them.
+LIGHT: Final = (
+    kinds.FILLER | kinds.SO | kinds.LIKELY | kinds.THIS | kinds.OPTION | kinds.NOT | kinds.HEDGE | kinds.BOUND | kinds.OPERATE
+    | kinds.APPROX | kinds.ANSWER | kinds.GOOD | kinds.BAD
+)  # fmt: skip
+_STEM: Final = 8  # letters shared by the forms of a long word
 _SKIPPED: Final = kinds.EMPHASIS | kinds.OPEN | kinds.CLOSE
 _CONTENT: Final = ~(kinds.EMPHASIS | kinds.CLOSE)
 
@@ -309,3 +316,49 @@ def is_called_bad(tokens: list[Token], first: int, last: int) -> bool:
             trap = place + 1 < len(said) and said[place + 1].kinds & kinds.BAD  # "the most likely trap"
             return not denied if trap else denied
     return False
+
+
+def beginnings(lexed: Lexed, first: int, last: int) -> set[str]:
+    """Return the first letters of each word, which its forms share."""
+    return {lexed.said(at, at).lower()[:_STEM] for at in range(first, last + 1)}
+
+
+def takes_back(lexed: Lexed, clause: Clause, named: Collection[str] = ()) -> bool:
+    """True if a clause without a value calls the previous answer wrong: "This answer is wrong", "That is not right".
+
+    Words that start like one of `named` are the topic of the question, and judge nothing.
+    """
+    subject, denied = True, False
+    contrary = lexed.tokens[clause.first].kinds & kinds.BUT
+    for place, token in enumerate(lexed.tokens[clause.first : clause.last + 1]):
+        here = token.kinds
+        if not here & kinds.WORD or (contrary and not place and not here & kinds.RETRACT):
+            continue
+        if contrary and place and here & kinds.NOT and clause.first + place == clause.last:
+            return subject  # "but it isn't"
+        if here & (kinds.ASK | kinds.OTHERS):
+            return False
+        if here & kinds.RETRACT and _says_wrong(lexed, token):
+            return True
+        denied = denied or bool(here & kinds.NOT)
+        if here & kinds.NO and token.end == lexed.tokens[clause.last].end:
+            return subject  # "Wait, no."
+        if here & (kinds.THIS | kinds.ANSWER | kinds.RETRACT):
+            subject = True
+        elif subject and (here & kinds.BAD or (denied and here & kinds.GOOD)):
+            if lexed.text[token.start : token.end].lower()[:_STEM] not in named:
+                return True
+        elif not here & (kinds.IS | kinds.NOT | LIGHT):
+            subject = False
+    return False
+
+
+def _says_wrong(lexed: Lexed, token: Token) -> bool:
+    """True if a retraction phrase means "wrong" without further words: "this is wrong", not "wait"."""
+    here, said = token.kinds, lexed.text[token.start : min(token.end, token.start + 40)].lower()
+    parts = said.split()
+    if len(parts) == 1 and not said.isascii():  # a script without spaces
+        parts = [said[first:last] for first in range(len(said)) for last in range(first + 1, len(said) + 1)]
+    for part in parts:
+        here |= lexed.words.words.get(part, 0)
+    return bool(here & kinds.BAD or (here & kinds.NOT and here & kinds.GOOD))

@@ -9,8 +9,8 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from markscheme.marking.reading.extracted import TRIES, ExtractedAnswer, trimmed
-from markscheme.marking.reading.marks import either, mark, words
+from markscheme.marking.reading.boxes import TRIES, ExtractedAnswer, trimmed
+from markscheme.marking.reading.words import either, listed, mark
 
 _KEY: Final = (
     rf"(?:{either('answer_qualities')}[ _-]?){{0,3}}{either('answer_keys')}(?:[ _-]{either('answer_parts')})?"
@@ -119,7 +119,7 @@ def _unescaped(escape: re.Match[str]) -> str:
 _ITEM: Final = re.compile(
     r"""["']([A-Za-z_][\w ]{0,30}+)["']\s{0,4}:\s{0,4}(?:"([^"]{0,200}+)"|([^,"{}\[\]]{1,200}+))|"([^"]{0,200}+)"|'([^']{0,200}+)'"""
 )
-_UNNAMED: Final = frozenset(words("unnamed_fields"))
+_UNNAMED: Final = frozenset(listed("unnamed_fields"))
 
 
 def _flattened(value: str) -> str:

@@ -15,18 +15,20 @@ from markscheme.marking.reading.clauses import (
     ASSERTED,
     CONDITIONAL,
     DENIED,
+    LIGHT,
     REASON,
     RETRACTED,
     Clause,
+    beginnings,
     clauses,
     mood_of,
     numbers_a_step,
+    takes_back,
 )
 from markscheme.marking.reading.free_words import closeness, denies, goes_on, said_after
 from markscheme.marking.reading.lexer import Lexed, Token
 from markscheme.marking.reading.meaning import is_label, is_named, meant_value
 from markscheme.marking.reading.quantities import Value
-from markscheme.marking.reading.retractions import LIGHT, beginnings, is_unsaid, takes_back
 from markscheme.marking.reading.values import Kind, is_choice, value_in
 
 # The ranks: typeset as an answer; announced as the answer; called right or chosen; concluded or emphasized; only
@@ -112,7 +114,7 @@ def _unspoken(lexed: Lexed, clause: Clause, number: int, kind: Kind, said: list[
     here = clause.kinds
     if kind.name == "letter" and not said and here & kinds.NONE and here & (_NAMES | kinds.GOOD):
         rank, rule = STATED, "none of them"
-    elif kind.name == "value" and here & kinds.UNKNOWN and (not said or is_unsaid(lexed, clause, said[0].value)):
+    elif kind.name == "value" and here & kinds.UNKNOWN and (not said or _is_unsaid(lexed, clause, said[0].value)):
         rank, rule = CONCLUDED, UNSAID
     elif kind.name == "word" and not said and here & kinds.ANSWER and here & (kinds.HEDGE | kinds.UNKNOWN):
         rank, rule = STATED, UNSAID
@@ -120,6 +122,14 @@ def _unspoken(lexed: Lexed, clause: Clause, number: int, kind: Kind, said: list[
         return []
     whole = Value(clause.first, clause.last, lexed.said(clause.first, clause.last))
     return [Candidate(rank, rule, whole, ASSERTED, number)]
+
+
+def _is_unsaid(lexed: Lexed, clause: Clause, value: Value) -> bool:
+    """True if a value is only something that cannot be found: "it is impossible to find f(0)"."""
+    unknown = False
+    for token in lexed.tokens[clause.first : value.first]:
+        unknown = (unknown or bool(token.kinds & kinds.UNKNOWN)) and not (unknown and token.kinds & kinds.IS)
+    return unknown
 
 
 def best(found: list[Candidate]) -> Candidate | None:

@@ -8,11 +8,18 @@ from functools import lru_cache
 from typing import Final, NamedTuple
 
 from markscheme.marking.reading import kinds
-from markscheme.marking.reading.boxes import boxed_answer
-from markscheme.marking.reading.choices import choice_texts
-from markscheme.marking.reading.clauses import ASSERTED, DENIED, HEDGED, OPERATED, RETRACTED, clauses, mood_of
+from markscheme.marking.reading.boxes import ExtractedAnswer, boxed_answer
+from markscheme.marking.reading.clauses import (
+    ASSERTED,
+    DENIED,
+    HEDGED,
+    OPERATED,
+    RETRACTED,
+    clauses,
+    mood_of,
+    takes_back,
+)
 from markscheme.marking.reading.ending import is_cut_off, thinks_on
-from markscheme.marking.reading.extracted import ExtractedAnswer
 from markscheme.marking.reading.fields import json_answer
 from markscheme.marking.reading.free_words import asked_words
 from markscheme.marking.reading.grammar import CHOSEN, CONCLUDED, SAID, STATED, TYPESET, UNSAID, best, candidates
@@ -21,8 +28,8 @@ from markscheme.marking.reading.meaning import counts_another, opens_bounded, sa
 from markscheme.marking.reading.numbers import ascii_digits
 from markscheme.marking.reading.plainly import MOODY, is_plain, labelled, says_more
 from markscheme.marking.reading.quantities import inside
-from markscheme.marking.reading.retractions import takes_back
 from markscheme.marking.reading.sections import ResponseSections
+from markscheme.marking.reading.statement import choice_texts
 from markscheme.marking.reading.tags import closed_answer, finished_answer, tagged_answer
 from markscheme.marking.reading.values import LETTERS, VALUE, Kind
 from markscheme.marking.reading.words import WORD_PATTERN, announces, english, language_of, vocabulary

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from typing import Final, NamedTuple
 
-from markscheme.marking.reading.marks import either, mark, thinking, words
+from markscheme.marking.reading.words import either, listed, mark, thinking
 from markscheme.types import Problem
 
 THINK_END = "</think>"
@@ -95,7 +95,7 @@ _ASSISTANT_TURN: Final = re.compile(
 _END_MARKS: Final = re.compile(
     r"(?>(?:\s{0,20}+(?:<eo[a-z]>|<\|[a-z_]{1,30}+\|>|</s>|<end_of_turn>|<eos>|\[/?INST\]|\[UNUSED_TOKEN_\d{1,3}\]))*)\Z"
 )
-_TRANSCRIPT_SIGNS: Final = frozenset({"", *"<[#\n ", *(word[0] for word in words("prompting"))})
+_TRANSCRIPT_SIGNS: Final = frozenset({"", *"<[#\n ", *(word[0] for word in listed("prompting"))})
 
 
 def _last_turn(text: str) -> int:
@@ -117,8 +117,8 @@ _ENDS_SENTENCE: Final = ".}$)]*>。।"
 _ANYWHERE, _WITH_BARS, _IN_HEAD, _AT_START = map(thinking, ("anywhere", "with_bars", "in_head", "at_start"))
 _S1: Final = _WITH_BARS[0][0]
 _LOOSE: Final = thinking("loose")[0]
-_SPOKEN: Final = words("spoken_thinking")
-_CHANNELS: Final = words("bare_channels")
+_SPOKEN: Final = listed("spoken_thinking")
+_CHANNELS: Final = listed("bare_channels")
 
 
 def _marks_of_thinking(text: str, think_end: str) -> tuple[tuple[str, ...], ...]:
@@ -184,7 +184,7 @@ def _within(text: str, opening: str, closing: str, start: int, closed: int) -> t
 # The look-ahead rejects nearly every line at its first character, and possessive quantifiers never retry a line: 25 µs
 # for the 800 lines of a 30,000-character trace, where the plain pattern takes 130.
 _QUESTION: Final = rf"{either('questions')}[ \t]?[#\d]{{0,4}}[*_]{{0,3}}[ \t]?:"
-_INITIALS: Final = "".join(sorted({word[0] for word in words("questions") + words("people")}))
+_INITIALS: Final = "".join(sorted({word[0] for word in listed("questions") + listed("people")}))
 _NEXT: Final = re.compile(
     rf"\n(?=[ \t>*#_{_INITIALS}\[])[ \t>*#_]{{0,8}}+(?:(?P<question>{_QUESTION}|\[{either('bracketed_questions')}\])"
     rf"|(?<!\*\s)(?<!\*\s\*\*){either('people')}[*_]{{0,3}}:|\[INST\])"

@@ -5,15 +5,14 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from markscheme.marking.reading.boxes import last_box
-from markscheme.marking.reading.extracted import MAX_CONTENT, TRIES, ExtractedAnswer, trimmed
-from markscheme.marking.reading.marks import either, mark, words
+from markscheme.marking.reading.boxes import MAX_CONTENT, TRIES, ExtractedAnswer, last_box, trimmed
+from markscheme.marking.reading.words import either, listed, mark
 
 _REACH: Final = 300_000  # how far from the end a tag may open, to bound the search
 _OPENING: Final = re.compile(rf"<({either('answer_tags')})>")
 _BROKEN: Final = re.compile(r"</?[A-Za-z]{2,12}>")  # used instead of the closing tag: `<answer> 20 <endthink>`
 _CLOSING: Final = re.compile(rf"</{either('closing_tags')}>")
-_HEADING_TAGS: Final = words("heading_tags")
+_HEADING_TAGS: Final = listed("heading_tags")
 _FINISH: Final = mark("finish")
 
 

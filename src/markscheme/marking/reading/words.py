@@ -7,11 +7,12 @@ because models mix the two.
 from __future__ import annotations
 
 import re
+import tomllib
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cache, lru_cache
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from markscheme.marking.reading import kinds
 from markscheme.marking.reading.kinds import CLASSES
@@ -30,6 +31,7 @@ _PARTS: Final = re.compile(rf"{WORD_PATTERN}|-")
 _ENTRY: Final = re.compile(rf"(?:^[A-Z_]+:|\|) ((?>{WORD_PATTERN}))(?!\*)", re.MULTILINE)  # or the first word of one
 _ANSWERING: Final = re.compile(r"^(?:YES|NO):.*", re.MULTILINE)
 _LEXICON: Final = Path(__file__).with_name("lexicon")
+_MARKS: Final[dict[str, Any]] = tomllib.loads((_LEXICON / "marks.toml").read_text("utf-8"))
 _REMEMBERED: Final = 50_000
 _ANNOUNCES: Final = kinds.ANSWER | kinds.CHOOSE | kinds.GOOD | kinds.OPTION | kinds.RETRACT
 
@@ -239,3 +241,29 @@ def announces(text: str, start: int, end: int) -> bool:
     if unspaced_words(language) is not None or "####" in part:
         return True
     return not _announcing(language).isdisjoint(_WORD.findall(part))
+
+
+def mark(name: str) -> str:
+    """Return a single mark."""
+    return str(_MARKS[name])
+
+
+def listed(name: str) -> tuple[str, ...]:
+    """Return a list of words."""
+    return tuple(_MARKS[name])
+
+
+def either(*names: str) -> str:
+    """Return a pattern for any entry of some lists, the longest first; a space also matches `-` or `_`."""
+    entries = sorted({word for name in names for word in listed(name)}, key=len, reverse=True)
+    return f"(?:{'|'.join(re.escape(entry).replace(chr(92) + ' ', '[ _-]') for entry in entries)})"
+
+
+def thinking(name: str) -> tuple[tuple[str, ...], ...]:
+    """Return the pairs of opening and closing marks of thinking."""
+    return tuple(map(tuple, _MARKS["thinking"][name]))
+
+
+def places() -> dict[str, int]:
+    """Return the decimal places of each rounding word: a tenth is 1."""
+    return dict(_MARKS["places"])

@@ -1,4 +1,4 @@
-"""Find the choices of a problem, given with it or read from its statement. Letter, text and value are the same answer."""
+"""Read in the statement of a problem what it says of its answer: the choices, and the decimal places that it asks for."""
 
 from __future__ import annotations
 
@@ -6,11 +6,25 @@ import re
 from functools import lru_cache
 from typing import Final
 
+from markscheme.marking.reading.number_words import number_from_words
+from markscheme.marking.reading.words import either, listed, places
+
 _LETTERS: Final = "ABCDEFGHIJ"
 _MARK: Final = re.compile(
     r"(?:\\(?:textbf|text|mathrm|mathbf|bf|rm)\s?\{?\s?)?[(（\[]?\s?(?P<letter>[A-J])\s?(?:[)）\]]|[.:、．：](?!\w))\s?\}?[).]?(?:\\[ ,;]|~|\\q?quad|\$)*"
 )
 _LONGEST: Final = 20_000  # longest statement that is searched
+_PLACES: Final = places()
+_NAMES: Final = "|".join(sorted(_PLACES, key=len, reverse=True)).replace(" ", r"\s+")
+_NEAREST: Final = re.compile(
+    rf"{either('nearest')}\s+(?:\$?(?P<step>0?\.0{{0,5}}1)\$?|(?P<name>{_NAMES}|[a-z]+))"
+    r"(?P<more>\s+\w+\s+an?\s+\w+)?",
+    re.IGNORECASE,
+)
+_DECIMALS: Final = re.compile(
+    rf"\b{either('rounding')}\s+(?:{either('limits')}\s+)?\$?(?P<count>[a-z]{{3,5}}|[1-6])\$?\s+{either('decimal_places')}",
+    re.IGNORECASE,
+)
 
 
 def choice_texts(choices: tuple[str, ...], statement: str) -> dict[str, str]:
@@ -50,3 +64,24 @@ def _without_layout(text: str) -> str:
     for _ in range(4):
         text = text.rstrip(" \n\t$,;.&~\\").removesuffix("\\qquad").removesuffix("\\quad")
     return text.lstrip(" \n\t$&").rstrip()
+
+
+@lru_cache(maxsize=4096)
+def places_asked(statement: str) -> int | None:
+    """Return the decimal places to which a problem asks to round: "to the nearest hundredth"; `None` if it asks for none."""
+    found = {_nearest(match) for match in _NEAREST.finditer(statement)}
+    found |= {_count(match["count"].lower()) for match in _DECIMALS.finditer(statement)}
+    return found.pop() if len(found) == 1 else None
+
+
+def _nearest(match: re.Match[str]) -> int | None:
+    if match["more"] and not match["more"].split()[-1].lower().startswith(listed("rounded_units")):
+        return None  # a tenth of a percent or of a mile: only the problem defines the unit
+    if match["step"]:
+        return len(match["step"].partition(".")[2])
+    return _PLACES.get(" ".join(match["name"].lower().split()))
+
+
+def _count(said: str) -> int | None:
+    count = int(said) if said.isdecimal() else number_from_words(said)
+    return count if isinstance(count, int) and count <= 6 else None
