@@ -19,7 +19,7 @@ from markscheme.marking.reading.clauses import (
     mood_of,
     takes_back,
 )
-from markscheme.marking.reading.ending import is_cut_off, thinks_on
+from markscheme.marking.reading.ending import is_cut_off
 from markscheme.marking.reading.fields import json_answer
 from markscheme.marking.reading.free_words import asked_words
 from markscheme.marking.reading.grammar import CHOSEN, CONCLUDED, SAID, STATED, TYPESET, UNSAID, best, candidates
@@ -39,7 +39,6 @@ _TYPESET: Final = (json_answer, boxed_answer, tagged_answer, finished_answer)
 _TAIL: Final = 1_500  # characters from the end in which a prose answer is searched
 _AROUND: Final = 300
 _SHORTEST: Final = 6  # the shortest text that can state another answer
-_GOES_ON: Final = 40  # text after an answer that is longer than a farewell
 _LAST_LINE: Final = 120  # characters of a last line that is read first: "ANSWER: 72"
 _LONGEST_LINE: Final = 200
 _LOOP: Final = 4
@@ -100,11 +99,7 @@ def typeset_answer(text: str, start: int, end: int) -> ExtractedAnswer | None:
 def final_answer(sections: ResponseSections, kind: Kind) -> Reading | None:
     """Return the answer of a response; of a truncated one, only an answer stated before the cut."""
     reading = read_answer(sections, kind)
-    if reading is None or reading.rank == TYPESET:
-        return reading
-    if reading.rank < STATED or (sections.end - reading.end > _GOES_ON and thinks_on(sections, reading.end)):
-        return None if is_cut_off(sections) else reading
-    return reading
+    return None if reading is not None and reading.rank < STATED and is_cut_off(sections) else reading
 
 
 def read_answer(sections: ResponseSections, kind: Kind) -> Reading | None:
