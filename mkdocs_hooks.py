@@ -35,7 +35,8 @@ REFERENCE = {
     "What comes back": [
         "markscheme.api.run.Run", "markscheme.api.run.Answer", "markscheme.api.asking.Experiment",
         *(f"markscheme.api.results.{name}" for name in ("Report", "Comparison", "Plan")),
-        *(f"markscheme.api.opinions.{name}" for name in ("Audit", "Graders", "Opinions", "Adjudication")),
+        *("markscheme.marking.bulk.audit.Audit", "markscheme.marking.bulk.graders.Graders"),
+        *(f"markscheme.api.opinions.{name}" for name in ("Opinions", "Adjudication")),
         "markscheme.pages.frames.Listing", "markscheme.pages.frames.Frames",
     ],
     "Data, benchmarks, puzzles": [

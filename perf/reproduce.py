@@ -15,7 +15,6 @@ import time
 from pathlib import Path
 
 import markscheme as ms
-from markscheme.cli.reproduce import account, table_rows
 from markscheme.marking.bulk.claims import load_claim
 from markscheme.marking.bulk.reproducing import Reproduction
 from markscheme.pages.forms import markdown_table
@@ -83,10 +82,10 @@ def page(made: list[Reproduction]) -> str:
     )
     lines = [HEAD.format(total=total)]
     for each in made:
-        lines += [f"## {each.title}", "", f"{each.source}.", "", *markdown_table(table_rows(each)), ""]
+        lines += [f"## {each.title}", "", f"{each.source}.", "", *markdown_table([row.row() for row in each.rows]), ""]
         lines += [each.note, ""] if each.note else []
         for row in each.rows:
-            if reasons := account(row):
+            if reasons := row.account():
                 lines.append(f"- {row.name}: {'; '.join(reason.rstrip('.') for reason in reasons)}.")
         lines.append("")
     return "\n".join(lines).rstrip() + "\n"

@@ -29,8 +29,6 @@ if TYPE_CHECKING:
     from markscheme.api.exchange import push as push
     from markscheme.api.exchange import show as show
     from markscheme.api.opinions import Adjudication as Adjudication
-    from markscheme.api.opinions import Audit as Audit
-    from markscheme.api.opinions import Graders as Graders
     from markscheme.api.opinions import Opinions as Opinions
     from markscheme.api.reports import adjudicate as adjudicate
     from markscheme.api.reports import audit as audit
@@ -58,6 +56,8 @@ if TYPE_CHECKING:
     from markscheme.errors import MarkschemeError as MarkschemeError
     from markscheme.marking import explain as explain
     from markscheme.marking import mark as mark
+    from markscheme.marking.bulk.audit import Audit as Audit
+    from markscheme.marking.bulk.graders import Graders as Graders
     from markscheme.marking.equality import equal as equal
     from markscheme.pages.frames import Listing as Listing
     from markscheme.rewards.environment import load_environment as load_environment
@@ -74,12 +74,14 @@ _HOMES = {
     "api.asking": "Experiment dry_run experiment experiment_async judge judge_async resume resume_async run run_async",
     "api.exchange": "export import_log list_benchmarks list_models list_protocols push show",
     "pages.frames": "Listing",
-    "api.opinions": "Adjudication Audit Graders Opinions",
+    "api.opinions": "Adjudication Opinions",
     "api.reports": "adjudicate audit benchmark_the_graders compare errata gate load plan report reproduce series suspects verify",
     "api.results": "Comparison Plan Report",
     "api.rewarding": "attack audit_rollouts select",
     "api.run": "Answer Run",
     "benchmarks": "Benchmark benchmark",
+    "marking.bulk.audit": "Audit",
+    "marking.bulk.graders": "Graders",
     "marking.equality": "equal",
     "marking": "explain mark",
     "statistics": "pass_at_k",

@@ -15,20 +15,24 @@ from markscheme.benchmarks import benchmark as find_benchmark
 from markscheme.errors import UsageError, option
 from markscheme.marking import get_protocol, protocol_names
 from markscheme.models import backend_names
-from markscheme.pages.frames import Columns, Listing, Result, Rows
+from markscheme.pages.frames import Columns, Listing, Result, Rows, Several
 from markscheme.pages.parts import Part
 from markscheme.prompts import prompts_sha256
 from markscheme.runs.folder import find_runs
 from markscheme.types import Question
 
 
+def catalogue() -> Several:
+    """Return benchmarks, protocols and model backends, as `markscheme list` prints them."""
+    return Several({"benchmarks": list_benchmarks(), "protocols": list_protocols(), "models": list_models()})
+
+
 def list_benchmarks() -> Listing:
     """Return the benchmarks by name."""
-    each = benchmarks().values()
-    return _listing(
-        ("name", "protocol", "prompts", "summary"),
-        ((one.name, one.protocol, ", ".join(one.templates), one.summary) for one in each),
-    )
+    names = ("name", "protocol", "prompts", "summary")
+    each = [(one.name, one.protocol, [*one.templates], one.summary) for one in benchmarks().values()]
+    rows = ((name, protocol, ", ".join(prompts), summary) for name, protocol, prompts, summary in each)
+    return _listing(names, rows, content=[dict(zip(names, one, strict=True)) for one in each])
 
 
 def list_protocols() -> Listing:
@@ -42,8 +46,8 @@ def list_models() -> Listing:
     return _listing(("name", "summary"), backend_names().items())
 
 
-def _listing(names: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> Listing:
-    return Listing((dict(zip(names, row, strict=True)) for row in rows), dict.fromkeys(names, str))
+def _listing(names: tuple[str, ...], rows: Iterable[tuple[str, ...]], content: Any = None) -> Listing:
+    return Listing((dict(zip(names, row, strict=True)) for row in rows), dict.fromkeys(names, str), content=content)
 
 
 def show(

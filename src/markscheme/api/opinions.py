@@ -1,11 +1,9 @@
-"""`Audit`, `Graders`, `Opinions` and `Adjudication`: the verdicts of protocols, judges and people on the same
-responses.
-"""
+"""`Opinions` and `Adjudication`: the verdicts of judges and people on the responses of a run."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -13,202 +11,12 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from markscheme.api.run import Answer, Run
 from markscheme.errors import UsageError, command, counted
 from markscheme.pages.frames import Columns, Result, Rows
-from markscheme.pages.parts import Drawn, Part, one_line, share
-from markscheme.pages.terminal import gold_line
-from markscheme.reporting.estimates import Estimate
+from markscheme.pages.parts import Part
 from markscheme.runs.adjudications import Label, Opinion, content_of, draw_order, labels_journal, read_labels
 from markscheme.types import Verdict
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
-    from markscheme.marking.bulk import audit as audits
-    from markscheme.marking.bulk.graders import ErrorRate, Grader, GraderErrors, GraderTable
     from markscheme.running.judges import Judged
-
-# Error rates of a grader with their titles.
-ERRORS = {"false_positive": "false positives", "false_negative": "false negatives"}
-
-
-class Audit(Result):
-    """The score of the same responses under every protocol."""
-
-    _COLUMNS: ClassVar[Columns] = {
-        "protocol": str,
-        **dict.fromkeys(("score", "low", "high"), float),
-        **dict.fromkeys(map(str, Verdict), int),
-    }
-
-    def __init__(self, audit: audits.Audit, unmatched: int = 0) -> None:
-        self.audit, self.unmatched = audit, unmatched
-        """The number of outputs in a file that match no problem of the benchmark, which are left out."""
-
-    @property
-    def differences(self) -> list[audits.Difference]:
-        """Return the responses on which the protocols disagree, with examples of every pattern."""
-        return self.audit.differences
-
-    def rows(self) -> Rows:
-        """Return one record per protocol."""
-        return [
-            {"protocol": each.protocol, "score": each.score, "low": each.low, "high": each.high}
-            | {str(verdict): each.verdicts.get(verdict, 0) for verdict in Verdict}
-            for each in self.audit.scores
-        ]
-
-    def content(self) -> audits.Audit:
-        """Return what `audit --json` prints."""
-        return self.audit
-
-    def plot(self) -> Figure:
-        """Plot the score under each protocol with its interval."""
-        from markscheme.reporting.plots import forest
-
-        rows = {each.protocol: Estimate(each.score, each.low, each.high) for each in self.audit.scores}
-        return forest(rows, [], f"score on {self.audit.benchmark} (%), 95 % interval", differences=False)
-
-    def page(self) -> Iterator[Part]:
-        """Yield the scores, how often each two protocols disagree, and examples."""
-        audit = self.audit
-        asked = f"{counted(audit.responses, 'response')} to {counted(audit.problems, 'problem')}"
-        never = f", {counted(audit.errors, 'failed request')}" if audit.errors else ""
-        yield Part("title", f"{audit.benchmark}: {asked}{never}")
-        yield Part("text", self._range())
-        yield Part("text", self._left_out())
-        yield Part("table", score_rows(audit.scores))
-        names = list(audit.disagreements)
-        if audit.differing:
-            yield Part("text", "Number of responses on which two protocols disagree:")
-            yield Part("table", [
-                {"": f"{number} {name}"}
-                | {str(at): "" if name == b else str(audit.disagreements[name][b]) for at, b in enumerate(names, 1)}
-                for number, name in enumerate(names, 1)
-            ])  # fmt: skip
-        for each in audit.differences:
-            yield Part("heading", f"{each.problem}, sample {each.sample}, gold {gold_line(each.gold)}")
-            yield Part("quote", each.ending)
-            yield Part("table", [
-                {"protocol": name, "verdict": str(mark.verdict), "answer": one_line(mark.answer or "")[:80]}
-                | {"why": f"{mark.why} ({', '.join(mark.flags)})" if mark.flags else mark.why}
-                for name, mark in each.marks.items()
-            ])  # fmt: skip
-
-    def _range(self) -> str:
-        """Return a sentence on how much of the score depends on the protocol."""
-        scores = sorted((each.score, each.protocol) for each in self.audit.scores if each.score is not None)
-        if len(scores) < 2:
-            return ""
-        (low, lowest), (high, highest) = scores[0], scores[-1]
-        return (
-            f"From {share(low)} ({lowest}) to {share(high)} ({highest}): {100 * (high - low):.1f} points depend on the "
-            f"protocol. The protocols differ on {self.audit.differing} of {counted(self.audit.responses, 'response')}."
-        )
-
-    def _left_out(self) -> str:
-        """Return the protocols that were not compared, grouped by reason."""
-        reasons: dict[str, list[str]] = {}
-        for name, why in self.audit.left_out.items():
-            reasons.setdefault(why, []).append(name)
-        return " ".join(f"Left out: {', '.join(names)} ({why})." for why, names in reasons.items())
-
-
-def score_rows(scores: list[audits.Score]) -> list[dict[str, str]]:
-    """Return one row per protocol: the score, its interval, the verdicts."""
-    return [
-        {
-            "protocol": each.protocol,
-            "score": Drawn.of(share(each.score), each.score, each.low, each.high),
-            "95 % interval": f"{share(each.low)} to {share(each.high)}",
-            "verdicts": ", ".join(f"{count} {verdict}" for verdict, count in each.verdicts.items()),
-        }
-        for each in scores
-    ]
-
-
-class Graders(Result):
-    """The errors of every protocol and judge on responses that people have labelled, the best first."""
-
-    _COLUMNS: ClassVar[Columns] = {
-        **{"grader": str, "judged": int},
-        **dict.fromkeys((f"{name}{part}" for name in ERRORS for part in ("", "_low", "_high")), float),
-        "undecided": int,
-    }
-
-    def __init__(self, table: GraderTable) -> None:
-        self.table, self._best_first = table, sorted(table.graders, key=_mean_error)
-
-    def rows(self) -> Rows:
-        """Return one record per grader, the best first."""
-        rows = []
-        for each in self._best_first:
-            rates = (getattr(each.overall, name) for name in ERRORS)
-            bounds = [value for rate in rates for value in (rate.rate, rate.low, rate.high)]
-            values = (each.protocol, each.responses, *bounds, each.undecided)
-            rows.append(dict(zip(self._COLUMNS, values, strict=True)))
-        return rows
-
-    def content(self) -> GraderTable:
-        """Return what `audit --benchmark-the-graders --json` prints."""
-        return self.table
-
-    def plot(self) -> Figure:
-        """Plot both error rates of each grader with their intervals."""
-        from markscheme.reporting.plots import forest
-
-        rates = {
-            f"{each.protocol}: {title}": getattr(each.overall, name)
-            for each in self._best_first
-            for name, title in ERRORS.items()
-        }
-        rows = {name: Estimate(rate.rate, rate.low, rate.high) for name, rate in rates.items()}
-        return forest(rows, [], "errors (%), 95 % interval", differences=False)
-
-    def page(self) -> Iterator[Part]:
-        """Yield the error rates, then the errors by kind of gold and form of answer."""
-        table = self.table
-        left_out = f", {table.left_out} without a label left out" if table.left_out else ""
-        yield Part("title", f"{table.source}: {table.right} right and {table.wrong} wrong responses{left_out}")
-        yield Part("text", "Wrong responses called right, and right ones not called right, with 95 % intervals:")
-        yield Part("table", [
-            {"grader": f"{number} {each.protocol}", "judged": str(each.responses)}
-            | {title: _rate(getattr(each.overall, name)) for name, title in ERRORS.items()}
-            | {"undecided": str(each.undecided)}
-            for number, each in enumerate(self._best_first, start=1)
-        ])  # fmt: skip
-        splits: dict[str, Callable[[Grader], dict[str, GraderErrors]]] = {
-            "kind of gold": lambda grader: grader.by_gold,
-            "form of answer": lambda grader: grader.by_form,
-        }
-        for title, by in splits.items():
-            yield Part("text", f"False positives + false negatives, by {title}:")
-            yield Part("table", self._split(title, by))
-
-    def _split(self, title: str, by: Callable[[Grader], dict[str, GraderErrors]]) -> list[dict[str, str]]:
-        sizes: Counter[str] = Counter()
-        for each in self._best_first:
-            for name, errors in by(each).items():
-                sizes[name] = max(sizes[name], errors.false_positive.of + errors.false_negative.of)
-        return [
-            {title: name, "responses": str(sizes[name])}
-            | {str(number): _errors(by(each).get(name)) for number, each in enumerate(self._best_first, start=1)}
-            for name in sorted(sizes, key=lambda name: (-sizes[name], name))
-        ]
-
-
-def _mean_error(grader: Grader) -> float:
-    """Return the mean of both rates, which does not depend on how many responses are right."""
-    return (grader.overall.false_positive.rate or 0) + (grader.overall.false_negative.rate or 0)
-
-
-def _errors(errors: GraderErrors | None) -> str:
-    return "–" if errors is None else f"{errors.false_positive.errors}+{errors.false_negative.errors}"
-
-
-def _rate(rate: ErrorRate) -> str:
-    if rate.rate is None:
-        return "–"
-    text = f"{100 * rate.rate:.1f} % [{100 * rate.low:.1f}, {100 * rate.high:.1f}]  {rate.errors} of {rate.of}"
-    return Drawn.of(text, rate.rate, rate.low, rate.high)
 
 
 class Opinions(Result):

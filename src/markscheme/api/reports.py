@@ -9,16 +9,18 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from markscheme.api.opinions import Adjudication, Audit, Graders
+import msgspec
+
+from markscheme.api.opinions import Adjudication
 from markscheme.api.options import plain_numbers
 from markscheme.api.results import Comparison, Plan, Report
 from markscheme.api.run import Run
 from markscheme.benchmarks import Benchmark
 from markscheme.benchmarks import benchmark as find_benchmark
 from markscheme.benchmarks.errata import Erratum, errata_of, read_errata, shipped_errata
-from markscheme.errors import JournalError, UsageError, command, option
+from markscheme.errors import JournalError, UsageError, command, counted, option
 from markscheme.marking.protocol import get_protocol
-from markscheme.pages.frames import Columns, Result, Rows
+from markscheme.pages.frames import Columns, Printed, Result, Rows
 from markscheme.pages.parts import Part
 from markscheme.reporting.comparing import Compared, terms_of
 from markscheme.reporting.errata import Suspect
@@ -35,6 +37,8 @@ from markscheme.runs import folder
 from markscheme.runs.signing import sign as sign_manifest
 
 if TYPE_CHECKING:
+    from markscheme.marking.bulk.audit import Audit
+    from markscheme.marking.bulk.graders import Graders
     from markscheme.marking.bulk.reproducing import ClaimOutputs, Reproduction
 
 Runs = str | PathLike[str]  # a run or its folder; a folder of runs means all runs in it
@@ -87,17 +91,61 @@ def report(
     return Report(make_table(summaries, repeated(opened, terms) if repeats else None), opened)
 
 
-def errata(benchmark: str | None = None) -> dict[str, tuple[Erratum, ...]]:
+class Errata(Printed, dict[str, tuple[Erratum, ...]]):
+    """Golds known to be wrong, by benchmark."""
+
+    def content(self) -> dict[str, tuple[Erratum, ...]]:
+        """Return what `errata list --json` prints."""
+        return {**self}
+
+    def page(self) -> Iterator[Part]:
+        """Yield a table for each benchmark."""
+        for name, each in self.items():
+            yield Part("title", f"{name}: {counted(len(each), 'problem')}")
+            yield Part("table", [
+                {"problem": one.problem, "gold": one.gold, "what is wrong": one.wrong, "source": one.source} for one in each
+            ])  # fmt: skip
+
+
+def errata(benchmark: str | None = None) -> Errata:
     """Return golds that are known to be wrong, by benchmark: of one, or of all that come with the package."""
-    return shipped_errata() if benchmark is None else {benchmark: errata_of(benchmark)}
+    return Errata(shipped_errata() if benchmark is None else {benchmark: errata_of(benchmark)})
+
+
+class Suspects(Result, list[Suspect]):
+    """Problems on which models agree on an answer other than the gold."""
+
+    _COLUMNS: ClassVar[Columns] = {
+        **dict.fromkeys(("problem", "gold", "answer"), str),
+        **dict.fromkeys(("agree", "right", "models"), int),
+        "known": str,
+    }
+
+    def __init__(self, found: Iterable[Suspect], least: int) -> None:
+        super().__init__(found)
+        self._least = least
+
+    def rows(self) -> Rows:
+        """Return one record per problem."""
+        return [{name: getattr(each, name) for name in self._COLUMNS} for each in self]
+
+    def content(self) -> list[Suspect]:
+        """Return what `errata suspects --json` prints."""
+        return [*self]
+
+    def page(self) -> Iterator[Part]:
+        """Yield how many there are, and which."""
+        what = f"problems on which at least {self._least} models agree on an answer other than the gold"
+        yield Part("text", f"{what}: {len(self)}")
+        yield Part("table", self.rows())
 
 
 @plain_numbers
-def suspects(*runs: Some, least: int = 3) -> list[Suspect]:
+def suspects(*runs: Some, least: int = 3) -> Suspects:
     """Return problems where at least this many models agree on an answer other than the gold, and more than on the gold."""
     if least < 1:
         raise UsageError(f"{option('least')} is a whole number from 1 up, not {least}")
-    return find_suspects(folder.find_runs(paths_of(runs)), least)
+    return Suspects(find_suspects(folder.find_runs(paths_of(runs)), least), least)
 
 
 def verify(
@@ -238,7 +286,7 @@ def audit(
     made = judge_all(
         outputs, _names(protocol), benchmark=outputs.benchmark, keep=show, workers=workers, think_end=think_end
     )
-    return Audit(made, outputs.unmatched)
+    return msgspec.structs.replace(made, unmatched=outputs.unmatched)
 
 
 def reproduce(
@@ -274,7 +322,7 @@ def benchmark_the_graders(source: Runs, *, protocol: str | Iterable[str] | None 
     from markscheme.marking.bulk.graders import grade_graders, labelled
 
     place = path_of(source)
-    return Graders(grade_graders(labelled(place), str(place), _names(protocol)))
+    return grade_graders(labelled(place), str(place), _names(protocol))
 
 
 def adjudicate(run: Runs, *, who: str, limit: int | None = None, seed: int = 0) -> Adjudication:

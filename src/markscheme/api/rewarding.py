@@ -44,6 +44,23 @@ def attack(
     return attacks.attack(reward, problems, bench.name, strict=strict, beside=beside)
 
 
+def serve(
+    *,
+    host: str,
+    port: int,
+    protocol: str | None = None,
+    strict: str | None = None,
+    queue: int = 4096,
+    benchmark: str | None = None,
+    data_dir: str | None = None,
+) -> None:
+    """Answer reward requests of trainers over HTTP until stopped; `/reset` draws from the problems of `benchmark`."""
+    from markscheme.rewards.serving import serve as answer
+
+    problems = list(find_benchmark(benchmark, data_dir).problems) if benchmark else []
+    answer(host, port, protocol=protocol, strict=strict, queue=queue, problems=problems)
+
+
 def audit_rollouts(
     rollouts: str | Path,
     *,

@@ -72,7 +72,7 @@ def build_parser(command: str) -> argparse.ArgumentParser:
     """Return the parser of one command."""
     import argparse
 
-    from markscheme.cli.arguments import add_declared, function_of, listed
+    from markscheme.cli.arguments import actions_of, add_declared, function_of, listed
 
     summary = COMMANDS[command]
 
@@ -97,7 +97,7 @@ def build_parser(command: str) -> argparse.ArgumentParser:
 
     parser = Parser(prog=f"markscheme {command}", description=f"{summary[0].upper()}{summary[1:]}.", allow_abbrev=False)
     add_declared(parser, command)
-    if function_of(command) is not None:
+    if all(function_of(command, action) for action in actions_of(command) or [""]):
         parser.set_defaults(run=partial(_call, command))
         return parser
     module = _module(command)
@@ -114,7 +114,7 @@ def _call(command: str, args: argparse.Namespace) -> int:
     from markscheme.cli.arguments import function_of
     from markscheme.cli.page import call, show
 
-    module, _, name = str(function_of(command)).format(**vars(args)).rpartition(".")
+    module, _, name = str(function_of(command, getattr(args, "action", ""))).rpartition(".")
     result = call(getattr(import_module(f"markscheme.{module}"), name), args)
     show(args, result)
     return getattr(result, "exit_code", 0)

@@ -7,17 +7,15 @@ from pathlib import Path
 
 from markscheme.cli.mark import exit_code, warn_of_unmatched
 from markscheme.cli.page import call, show
-from markscheme.errors import UsageError
-from markscheme.pages.parts import Part
+from markscheme.errors import UsageError, counted
+from markscheme.pages.frames import Several
 
 FOR_ROLLOUTS = ("by", "strict", "plot", "html", "label_sample", "output")
 
 
 def run(args: argparse.Namespace) -> int:
     if args.rollouts:
-        from markscheme.cli.rollouts import audit_training
-
-        return audit_training(args)
+        return _audit_rollouts(args)
     if given := [name for name in FOR_ROLLOUTS if getattr(args, name)]:
         raise UsageError(f"--{given[0].replace('_', '-')} can only be used with --rollouts")
     from markscheme.api.reports import audit, benchmark_the_graders
@@ -28,13 +26,29 @@ def run(args: argparse.Namespace) -> int:
     audits = {}
     for source in _sources(args.source):
         made = audits[source] = call(audit, args, source=source, show=max(args.show, 0))
-        warn_of_unmatched(made.unmatched, made.audit.benchmark)
+        warn_of_unmatched(made.unmatched, made.benchmark)
     if len(audits) == 1:
         show(args, made)
     else:
-        parts = (part for source, each in audits.items() for part in (Part("text", source), *each.page()))
-        show(args, [each.audit for each in audits.values()], parts)
-    return exit_code([score for each in audits.values() for score in each.audit.scores])
+        show(args, Several(audits, content=[*audits.values()]))
+    return exit_code([score for each in audits.values() for score in each.scores])
+
+
+def _audit_rollouts(args: argparse.Namespace) -> int:
+    """Audit a training run step by step, or draw rollouts for people to label."""
+    from markscheme.api.rewarding import audit_rollouts, label_sample
+
+    if (args.label_sample is None) != (args.output is None):
+        raise UsageError("--label-sample N and -o FILE go together")
+    if args.label_sample is not None:
+        written = call(label_sample, args, rollouts=args.source, count=args.label_sample)
+        sample = counted(written, "rollout", "is")
+        print(f"{sample} in {args.output}; set each `label` to true or false, then audit that file")
+        return 0
+    first, *others = args.protocol or [None]
+    watched = call(audit_rollouts, args, rollouts=args.source, protocol=first, beside=others or None)
+    show(args, watched)
+    return watched.exit_code
 
 
 def _sources(source: str) -> list[str]:

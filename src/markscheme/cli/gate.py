@@ -5,10 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-import msgspec
-
 from markscheme.cli.page import show
-from markscheme.pages.parts import Part
 
 
 def run(args: argparse.Namespace) -> int:
@@ -26,11 +23,5 @@ def run(args: argparse.Namespace) -> int:
                 summary.write(gate_markdown(result))
         except OSError as problem:
             raise UsageError(f"cannot write {args.markdown}: {problem.strerror}") from None
-    rows = [
-        {name: str(value) for name, value in msgspec.structs.asdict(each).items() if name != "why"}
-        for each in result.checks
-    ]
-    reasons = [f"{each.benchmark}, {each.check}: {each.why}" for each in result.checks]
-    lines = [*reasons, *result.notes, f"gate: {result.decision}"]
-    show(args, result, [Part("table", rows), *(Part("text", line) for line in lines)])
+    show(args, result)
     return result.exit_code

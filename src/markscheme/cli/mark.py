@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 from markscheme.cli import complain
 from markscheme.cli.page import call, show
 from markscheme.errors import DataError, MarkingError, MarkschemeError, UsageError, counted
-from markscheme.pages.parts import Part
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -172,8 +171,9 @@ def _print(
     """Print the scores; `about` is only in the JSON, since standard error has said it already."""
     import msgspec
 
-    protocols = [{**msgspec.to_builtins(score), **more} for score, more in zip(scores, about, strict=True)]
-    result = {"benchmark": title, "source": source, "protocols": protocols}
-    from markscheme.api.opinions import score_rows
+    from markscheme.marking.bulk.audit import score_rows
+    from markscheme.pages.frames import Listing
 
-    show(args, result, [Part("title", title), Part("table", score_rows(scores))])
+    protocols = [{**msgspec.to_builtins(score), **more} for score, more in zip(scores, about, strict=True)]
+    content = {"benchmark": title, "source": source, "protocols": protocols}
+    show(args, Listing(protocols, {}, title, table=score_rows(scores), content=content))

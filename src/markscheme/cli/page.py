@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import argparse
 import inspect
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Any, TypeVar
 
-from markscheme.pages.frames import Result
-from markscheme.pages.parts import Part, print_page, written_page
+from markscheme.pages.frames import Printed
+from markscheme.pages.parts import print_page, written_page
+from markscheme.pages.terminal import print_json
 
 T = TypeVar("T")
 
@@ -29,16 +30,14 @@ def call(function: Callable[..., T], args: argparse.Namespace, **instead: Any) -
     return function(*places, **named)
 
 
-def show(args: argparse.Namespace, result: Any, parts: Iterable[Part] | None = None) -> None:
-    """Print a result in the form that `--format` or `--json` asks for; its parts are its own, unless they are given."""
-    from markscheme.pages.terminal import print_json
-
+def show(args: argparse.Namespace, result: Any) -> None:
+    """Print a result in the form that `--format` or `--json` asks for; anything else one per line, such as files."""
     form = "json" if getattr(args, "json", False) else getattr(args, "format", "table")
-    if parts is None and not isinstance(result, Result):  # names of files
-        print(*result, sep="\n")
+    if not isinstance(result, Printed):
+        print(*(result if isinstance(result, list) else filter(None, [result])), sep="\n")
     elif form == "json":
-        print_json(result if parts is not None else result.content())
+        print_json(result.content())
     elif form == "table":
-        print_page(result.page() if parts is None else parts)
+        print_page(call(result.page, args))
     else:
-        print(written_page(form, result.page() if parts is None else parts), end="")
+        print(written_page(form, call(result.page, args)), end="")

@@ -73,22 +73,22 @@ class Frames:
         return ((name, kind, [row[name] for row in rows]) for name, kind in self.columns().items())
 
 
-class Result(Frames):
-    """What a command prints, as an object: a repr, HTML for notebooks, text in other forms, and data frames."""
+class Printed:
+    """What a command prints, as an object: a repr, HTML for notebooks, and text in other forms."""
 
     def page(self) -> Iterable[Part]:
-        """Return the parts of what the command prints."""
-        return [Part("table", self.rows())]
+        """Return the parts of what the command prints. An option of how to print is a parameter of the same name."""
+        raise NotImplementedError
 
     def content(self) -> Any:
         """Return what the command prints with `--json`."""
-        return self.rows()
+        return self
 
     def text(self, form: str = "markdown") -> str:
         """Return what the command prints as Markdown, LaTeX, JSON or CSV."""
         if form not in FORMS:
             raise UsageError(f"there is no format {form!r}; there are {', '.join(FORMS)}")
-        if form == "csv":
+        if form == "csv" and isinstance(self, Frames):
             return csv_text(self.rows())
         return json_text(self.content()) if form == "json" else written_page(form, self.page())
 
@@ -97,6 +97,31 @@ class Result(Frames):
 
     def _repr_html_(self) -> str | None:
         return html_page(self.page())
+
+
+class Result(Printed, Frames):
+    """What a command prints, with a data frame of its rows."""
+
+    def page(self) -> Iterable[Part]:
+        """Return the parts of what the command prints."""
+        return [Part("table", self.rows())]
+
+
+class Several(Printed):
+    """Results under their titles, printed one after the other."""
+
+    def __init__(self, results: Mapping[str, Result], content: Any = None) -> None:
+        self.results, self._content = results, content
+
+    def page(self) -> Iterator[Part]:
+        """Yield the title and the parts of each result."""
+        for title, result in self.results.items():
+            yield Part("title", title)
+            yield from result.page()
+
+    def content(self) -> Any:
+        """Return what the command prints with `--json`."""
+        return self._content or {title: result.content() for title, result in self.results.items()}
 
 
 class Listing(Result, Sequence[dict[str, Any]]):

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 from xml.sax.saxutils import quoteattr
 
 import msgspec
@@ -13,6 +13,8 @@ import numpy as np
 from markscheme.datasets.small_texts import read_toml
 from markscheme.errors import UsageError, command, nearest, option
 from markscheme.pages.forms import markdown_table
+from markscheme.pages.frames import Columns, Result, Rows
+from markscheme.pages.parts import Part
 from markscheme.reporting.comparing import compare_runs, terms_of
 from markscheme.reporting.drawing import clustered
 from markscheme.reporting.figures import about
@@ -54,8 +56,10 @@ class Check(msgspec.Struct, frozen=True, kw_only=True):
     why: str  # what would decide it if it is open, and the loss that it detects
 
 
-class Gate(msgspec.Struct, frozen=True, kw_only=True):
-    """What `markscheme gate --json` prints."""
+class Gate(Result, msgspec.Struct, frozen=True, kw_only=True):
+    """The decision on a policy, and on each of its limits."""
+
+    _COLUMNS: ClassVar[Columns] = dict.fromkeys(Check.__struct_fields__, str)
 
     decision: Decision
     checks: tuple[Check, ...]
@@ -65,6 +69,18 @@ class Gate(msgspec.Struct, frozen=True, kw_only=True):
     def exit_code(self) -> int:
         """0 for pass, 4 for fail, 5 for inconclusive."""
         return EXIT[self.decision]
+
+    def rows(self) -> Rows:
+        """Return one record per limit."""
+        return [msgspec.structs.asdict(each) for each in self.checks]
+
+    def page(self) -> Iterator[Part]:
+        """Yield the limits, what would decide each, and the decision."""
+        yield Part("table", [{name: row[name] for name in row if name != "why"} for row in self.rows()])
+        for each in self.checks:
+            yield Part("text", f"{each.benchmark}, {each.check}: {each.why}")
+        yield from (Part("text", note) for note in self.notes)
+        yield Part("text", f"gate: {self.decision}")
 
 
 def read_policy(file: Path) -> dict[str, Policy]:

@@ -9,18 +9,20 @@ from __future__ import annotations
 import inspect
 import re
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
 import msgspec
 
-from markscheme.errors import UsageError, first_line, option
+from markscheme.errors import UsageError, counted, first_line, option
 from markscheme.marking.marker import mark_many
 from markscheme.marking.protocol import get_protocol
 from markscheme.marking.protocols.math import gold_answer
 from markscheme.marking.restating import formulas
 from markscheme.objects import load_object
+from markscheme.pages.frames import Printed
+from markscheme.pages.parts import Part
 from markscheme.rewards.scoring import outcomes
 from markscheme.types import CountdownGold, Problem, Response
 
@@ -46,7 +48,7 @@ class Earned(msgspec.Struct, frozen=True):
     example: str
 
 
-class Attacked(msgspec.Struct, frozen=True):
+class Attacked(Printed, msgspec.Struct, frozen=True):
     """The results of all attacks on a benchmark, with the best constant as the threshold."""
 
     benchmark: str
@@ -60,6 +62,23 @@ class Attacked(msgspec.Struct, frozen=True):
         """Return the attacks that earn more than the best constant under the rule, best first."""
         bar = self.constants[self.rule]
         return sorted((row for row in self.rows if row.earned[self.rule] > bar), key=lambda row: -row.earned[self.rule])
+
+    def page(self) -> Iterator[Part]:
+        """Yield the earnings of every attack, and whether one of them beats the constants."""
+        yield Part("title", f"what each attack earns on {counted(self.problems, 'problem')} of {self.benchmark}")
+        earned = [Earned("constant", "the best constant", self.constants, ""), *self.rows]
+        yield Part("table", [
+            {"attack": row.attack, "family": row.family}
+            | {name: f"{value:g}" for name, value in row.earned.items()}
+            for row in earned
+        ])  # fmt: skip
+        constant = f"the best constant ({self.constants[self.rule]:g})"
+        if not self.above:
+            yield Part("text", f"{self.rule} pays no attack more than {constant}.")
+            return
+        best, attacks = self.above[0], counted(len(self.above), "attack")
+        earns = f"The best is {best.attack!r} with {best.earned[self.rule]:g}."
+        yield Part("text", f"{self.rule} pays {attacks} more than {constant}. {earns}")
 
 
 def _formula(statement: str, pick: int, dress: str = "\\boxed{%s}") -> str:

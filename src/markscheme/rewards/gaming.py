@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 from statistics import median
 from typing import Any
@@ -18,6 +18,8 @@ import msgspec
 from markscheme.errors import UsageError, option
 from markscheme.marking.bulk.audit import applicable_protocols
 from markscheme.marking.protocol import get_protocol
+from markscheme.pages.frames import Columns, Result, Rows
+from markscheme.pages.parts import Part, one_line
 from markscheme.rewards.rollouts import Rollout
 from markscheme.rewards.scoring import Outcome, outcomes
 from markscheme.statistics.quantiles import normal, share_bounds
@@ -29,6 +31,7 @@ _LEAST = 0.02  # no alarm for a smaller rise, however certain
 # Each step tests about nine signals; over 1,000 steps, one run in a thousand has a false alarm.
 _BAR = normal(1 - 0.001 / 9_000)
 _EXAMPLES = 3
+_MOST_ROWS = 40  # steps in the printed table
 # Compared by default, where the golds fit. Math-Verify takes far longer, so it must be asked for.
 BESIDE = ("math", "boxed-exact", "gsm8k-flexible")
 _TRICKS = (
@@ -71,6 +74,30 @@ class Step(msgspec.Struct, frozen=True, kw_only=True):
     protocols: dict[str, float] = {}  # share correct under each compared protocol, without the strict level
     disagree: Share | None = None  # correct under one of them but not under another
 
+    def row(self) -> dict[str, Any]:
+        """Return the figures as cells of a table."""
+        refused = sorted(self.refused.items(), key=lambda pair: -pair[1])[:2]
+        row = {
+            "step": self.step,
+            "rollouts": self.rollouts,
+            "reward": f"{self.reward:.3f}",
+            "honest": _interval(self.honest),
+            "paid, not honest": _interval(self.overpaid),
+            "honest, not paid": f"{100 * self.underpaid.value:.1f} %",
+            "protocols disagree": _interval(self.disagree),
+            "truncated": f"{100 * self.truncated:.1f} %",
+            "characters": f"{self.length:.0f}",
+            "refused most": ", ".join(f"{why} {100 * value:.0f} %" for why, value in refused),
+        }
+        if self.false_positives is not None or self.false_negatives is not None:
+            row["false positives"] = _interval(self.false_positives)
+            row["false negatives"] = _interval(self.false_negatives)
+        return row
+
+
+def _interval(share: Share | None) -> str:
+    return "–" if share is None else f"{100 * share.value:.1f} % ({100 * share.low:.1f} to {100 * share.high:.1f})"
+
 
 class Alarm(msgspec.Struct, frozen=True):
     """The first step at which a curve rose by more than chance."""
@@ -83,7 +110,7 @@ class Alarm(msgspec.Struct, frozen=True):
     texts: tuple[str, ...]
 
 
-class Watched(msgspec.Struct, frozen=True):
+class Watched(Result, msgspec.Struct, frozen=True):
     """A whole training run, step by step."""
 
     source: str
@@ -92,6 +119,37 @@ class Watched(msgspec.Struct, frozen=True):
     steps: tuple[Step, ...]
     alarms: tuple[Alarm, ...]
     unread: tuple[str, ...] = ()
+
+    @property
+    def exit_code(self) -> int:
+        """1 if there is an alarm, so that a script can stop a training run."""
+        return int(bool(self.alarms))
+
+    def rows(self) -> Rows:
+        """Return one record per step."""
+        return [each.row() for each in self.steps]
+
+    def columns(self) -> Columns:
+        """Return the type of each column."""
+        return dict.fromkeys(self.steps[0].row(), str) | {"step": int, "rollouts": int} if self.steps else {}
+
+    def page(self) -> Iterator[Part]:
+        """Yield the steps, evenly spaced if there are many, and the alarms."""
+        yield Part("title", f"{self.source}: {sum(each.rollouts for each in self.steps):,} rollouts")
+        every, alarmed = -(-len(self.steps) // _MOST_ROWS) or 1, {each.step for each in self.alarms}
+        last = len(self.steps) - 1
+        shown = [each for at, each in enumerate(self.steps) if at % every == 0 or each.step in alarmed or at == last]
+        yield Part("table", [{name: str(value) for name, value in each.row().items()} for each in shown])
+        if self.unread:
+            more = f" and {len(self.unread) - 3:,} more" if len(self.unread) > 3 else ""
+            yield Part("text", f"Not read: {', '.join(self.unread[:3])}{more}.")
+        if not self.alarms:
+            yield Part("text", "No curve bends beyond chance: nothing shows that the reward is gamed.")
+        for alarm in self.alarms:
+            before, now = 100 * alarm.before, 100 * alarm.now
+            yield Part("text", f"Step {alarm.step}: {alarm.signal} rose from {before:.1f} to {now:.1f} % of rollouts.")
+            texts = zip(alarm.examples, alarm.texts, strict=True)
+            yield Part("items", [f"{place}: {one_line(text)[-120:]}" for place, text in texts])
 
 
 class Monitor:

@@ -174,7 +174,7 @@ class RewardServer:
         return _json({"name": "markscheme", "description": "rewards answers to mathematical problems"})
 
 
-def serve(host: str, port: int, **options: Any) -> int:
+def serve(host: str, port: int, **options: Any) -> None:
     """Serve until stopped; print the address once listening."""
 
     async def run() -> None:
@@ -193,7 +193,6 @@ def serve(host: str, port: int, **options: Any) -> int:
             await runner.cleanup()
 
     asyncio.run(run())
-    return 0
 
 
 def _json(value: Any) -> web.Response:

@@ -2,9 +2,9 @@
 
 A table per argument. Its name is what the help shows: `-o, --output FILE` is an option, `RUN...` one or more positional
 arguments, `[DIR]` an optional one, `--watch` a switch. `calls` names the function of a command that has no module of its
-own: it is called with the arguments that have the names of its parameters, and its result is printed. Arguments of several commands are in `shared.toml`; a command's
-table adds to them. A command with actions has `[actions.NAME]` with the arguments of each. `{metrics}` and other names of
-`LISTS` in a help text are filled in from the code.
+own: it is called with the arguments that have the names of its parameters, and its result is printed. Arguments of
+several commands are in `shared.toml`; a command's table adds to them. A command with actions has `[actions.NAME]` with the
+arguments of each, and `calls`. `{metrics}` and other names of `LISTS` in a help text are filled in from the code.
 """
 
 from __future__ import annotations
@@ -46,15 +46,21 @@ def add_declared(parser: argparse.ArgumentParser, command: str) -> None:
     if "actions" in declared:
         actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
         for name, table in declared["actions"].items():
-            about: dict[str, Any] = {key: text for key, text in table.items() if isinstance(text, str)}
+            about: dict[str, Any] = {key: table[key] for key in ("help", "description") if key in table}
             named = {key: argument for key, argument in table.items() if isinstance(argument, dict)}
             _add_all(actions.add_parser(name, **about, allow_abbrev=False), named)
 
 
-def function_of(command: str) -> str | None:
-    """Return the function that does a command, if that is all of it."""
-    called: str | None = _read(command).get("calls")
+def function_of(command: str, action: str = "") -> str | None:
+    """Return the function that does a command or its action, if that is all of it."""
+    declared = _read(command)
+    called: str | None = (declared["actions"][action] if action else declared).get("calls")
     return called
+
+
+def actions_of(command: str) -> list[str]:
+    """Return the actions of a command."""
+    return [*_read(command).get("actions", ())]
 
 
 @cache
@@ -94,7 +100,7 @@ def _settings(name: str, argument: dict[str, Any]) -> dict[str, Any]:
         "%", "%%"
     )
     if flags and not shown:
-        return argument | {"action": "store_true"}
+        return {"action": "store_true"} | argument
     if shown.rstrip("]").endswith("..."):
         argument |= {"nargs": "*" if shown.startswith("[") else "+"} | ({"action": "extend"} if flags else {})
     elif shown.startswith("["):

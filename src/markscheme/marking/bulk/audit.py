@@ -8,15 +8,18 @@ from __future__ import annotations
 import itertools
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import msgspec
 from msgspec.structs import replace
 
-from markscheme.errors import MarkingError
+from markscheme.errors import MarkingError, counted, needed
 from markscheme.marking.marker import as_gold, judge_many
 from markscheme.marking.protocol import Protocol, get_protocol, protocol_names
 from markscheme.marking.reading.sections import THINK_END
+from markscheme.pages.frames import Columns, Result, Rows
+from markscheme.pages.parts import Drawn, Part, one_line, share
+from markscheme.pages.terminal import gold_line
 from markscheme.types import CountdownGold, Gold, Mark, Problem, Response, Verdict
 
 if TYPE_CHECKING:
@@ -32,6 +35,10 @@ class Score(msgspec.Struct, frozen=True, kw_only=True):
     high: float | None
     verdicts: dict[str, int]
     flags: dict[str, int] = {}  # flags of the marks: "refusal", "empty reply", "rounded"
+
+    def drawn(self) -> Drawn:
+        """Return the score as a cell of a page."""
+        return Drawn.of(share(self.score), self.score, self.low, self.high)
 
 
 class Difference(msgspec.Struct, frozen=True, kw_only=True):
@@ -54,7 +61,15 @@ class Pattern(msgspec.Struct, frozen=True, kw_only=True):
     responses: int
 
 
-class Audit(msgspec.Struct, frozen=True, kw_only=True):
+class Audit(Result, msgspec.Struct, frozen=True, kw_only=True):
+    """The score of the same responses under every protocol, and the responses on which these differ."""
+
+    _COLUMNS: ClassVar[Columns] = {
+        "protocol": str,
+        **dict.fromkeys(("score", "low", "high"), float),
+        **dict.fromkeys(map(str, Verdict), int),
+    }
+
     benchmark: str
     responses: int
     problems: int
@@ -65,6 +80,77 @@ class Audit(msgspec.Struct, frozen=True, kw_only=True):
     patterns: list[Pattern]  # of the differing responses, the most frequent first
     differences: list[Difference]  # examples of every pattern in turn
     left_out: dict[str, str] = {}  # protocols that cannot read these golds, and why
+    unmatched: int = 0  # outputs of a file that match no problem of the benchmark, which are left out
+
+    def rows(self) -> Rows:
+        """Return one record per protocol."""
+        return [
+            {"protocol": each.protocol, "score": each.score, "low": each.low, "high": each.high}
+            | {str(verdict): each.verdicts.get(verdict, 0) for verdict in Verdict}
+            for each in self.scores
+        ]
+
+    def plot(self) -> Any:
+        """Plot the score under each protocol with its interval."""
+        forest = needed("markscheme.reporting.plots", "plots").forest
+        rows = {each.protocol: each.drawn() for each in self.scores}
+        return forest(rows, [], f"score on {self.benchmark} (%), 95 % interval", differences=False)
+
+    def page(self) -> Iterator[Part]:
+        """Yield the scores, how often each two protocols disagree, and examples."""
+        asked = f"{counted(self.responses, 'response')} to {counted(self.problems, 'problem')}"
+        never = f", {counted(self.errors, 'failed request')}" if self.errors else ""
+        yield Part("title", f"{self.benchmark}: {asked}{never}")
+        yield Part("text", self._range())
+        yield Part("text", self._left_out())
+        yield Part("table", score_rows(self.scores))
+        names = list(self.disagreements)
+        if self.differing:
+            yield Part("text", "Number of responses on which two protocols disagree:")
+            yield Part("table", [
+                {"": f"{number} {name}"}
+                | {str(at): "" if name == b else str(self.disagreements[name][b]) for at, b in enumerate(names, 1)}
+                for number, name in enumerate(names, 1)
+            ])  # fmt: skip
+        for each in self.differences:
+            yield Part("heading", f"{each.problem}, sample {each.sample}, gold {gold_line(each.gold)}")
+            yield Part("quote", each.ending)
+            yield Part("table", [
+                {"protocol": name, "verdict": str(mark.verdict), "answer": one_line(mark.answer or "")[:80]}
+                | {"why": f"{mark.why} ({', '.join(mark.flags)})" if mark.flags else mark.why}
+                for name, mark in each.marks.items()
+            ])  # fmt: skip
+
+    def _range(self) -> str:
+        """Return a sentence on how much of the score depends on the protocol."""
+        scores = sorted((each.score, each.protocol) for each in self.scores if each.score is not None)
+        if len(scores) < 2:
+            return ""
+        (low, lowest), (high, highest) = scores[0], scores[-1]
+        return (
+            f"From {share(low)} ({lowest}) to {share(high)} ({highest}): {100 * (high - low):.1f} points depend on the "
+            f"protocol. The protocols differ on {self.differing} of {counted(self.responses, 'response')}."
+        )
+
+    def _left_out(self) -> str:
+        """Return the protocols that were not compared, grouped by reason."""
+        reasons: dict[str, list[str]] = {}
+        for name, why in self.left_out.items():
+            reasons.setdefault(why, []).append(name)
+        return " ".join(f"Left out: {', '.join(names)} ({why})." for why, names in reasons.items())
+
+
+def score_rows(scores: list[Score]) -> list[dict[str, str]]:
+    """Return one row per protocol: the score, its interval, the verdicts."""
+    return [
+        {
+            "protocol": each.protocol,
+            "score": each.drawn(),
+            "95 % interval": f"{share(each.low)} to {share(each.high)}",
+            "verdicts": ", ".join(f"{count} {verdict}" for verdict, count in each.verdicts.items()),
+        }
+        for each in scores
+    ]
 
 
 def applicable_protocols(gold: Gold) -> list[str]:

@@ -7,15 +7,16 @@ right, a false negative a right answer not called right. Rates are shares of the
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import msgspec
 
 from markscheme.datasets.stored import rows
-from markscheme.errors import DataError, command
+from markscheme.errors import DataError, command, needed
 from markscheme.marking.bulk.audit import applicable_protocols
 from markscheme.marking.bulk.outputs import Matcher, response_of
 from markscheme.marking.marker import as_gold, judge_many
@@ -24,6 +25,8 @@ from markscheme.marking.reading.reader import final_answer
 from markscheme.marking.reading.sections import THINK_END
 from markscheme.marking.reading.sections import read as read_sections
 from markscheme.marking.reading.values import VALUE
+from markscheme.pages.frames import Columns, Result, Rows
+from markscheme.pages.parts import Drawn, Part
 from markscheme.runs.adjudications import consensus, read_labels
 from markscheme.runs.columns import UNMARKED, VERDICTS
 from markscheme.runs.folder import Run
@@ -31,6 +34,8 @@ from markscheme.runs.lines import decode_or_none
 from markscheme.types import CountdownGold, Gold, Mark, Problem, Response, Verdict
 
 AMBIGUOUS = "AMBIGUOUS"  # in the `note` of a row: careful people disagree, so it is left out
+# Error rates of a grader with their titles.
+ERRORS = {"false_positive": "false positives", "false_negative": "false negatives"}
 OPINIONS = "opinions.jsonl"  # a judge's marks of a file's responses, by `content_key`
 
 
@@ -50,6 +55,13 @@ class ErrorRate(msgspec.Struct, frozen=True):
     low: float
     high: float
 
+    def drawn(self) -> Drawn:
+        """Return the rate as a cell of a page."""
+        if self.rate is None:
+            return Drawn.of("–", None, None, None)
+        span = f"{100 * self.rate:.1f} % [{100 * self.low:.1f}, {100 * self.high:.1f}]"
+        return Drawn.of(f"{span}  {self.errors} of {self.of}", self.rate, self.low, self.high)
+
 
 class GraderErrors(msgspec.Struct, frozen=True):
     false_positive: ErrorRate
@@ -65,12 +77,84 @@ class Grader(msgspec.Struct, frozen=True, kw_only=True):
     by_form: dict[str, GraderErrors]
 
 
-class GraderTable(msgspec.Struct, frozen=True, kw_only=True):
+class Graders(Result, msgspec.Struct, frozen=True, kw_only=True):
+    """The errors of every protocol and judge on responses that people have labelled."""
+
+    _COLUMNS: ClassVar[Columns] = {
+        **{"grader": str, "judged": int},
+        **dict.fromkeys((f"{name}{part}" for name in ERRORS for part in ("", "_low", "_high")), float),
+        "undecided": int,
+    }
+
     source: str
     right: int
     wrong: int
     left_out: int  # rows that are ambiguous or have no label
     graders: list[Grader]
+
+    @property
+    def best_first(self) -> list[Grader]:
+        """Return the graders by the mean of both rates, which does not depend on how many responses are right."""
+        return sorted(
+            self.graders,
+            key=lambda each: (each.overall.false_positive.rate or 0) + (each.overall.false_negative.rate or 0),
+        )
+
+    def rows(self) -> Rows:
+        """Return one record per grader, the best first."""
+        rows = []
+        for each in self.best_first:
+            rates = (getattr(each.overall, name) for name in ERRORS)
+            bounds = [value for rate in rates for value in (rate.rate, rate.low, rate.high)]
+            values = (each.protocol, each.responses, *bounds, each.undecided)
+            rows.append(dict(zip(self._COLUMNS, values, strict=True)))
+        return rows
+
+    def plot(self) -> Any:
+        """Plot both error rates of each grader with their intervals."""
+        forest = needed("markscheme.reporting.plots", "plots").forest
+        rates = {
+            f"{each.protocol}: {title}": getattr(each.overall, name)
+            for each in self.best_first
+            for name, title in ERRORS.items()
+        }
+        return forest(
+            {name: rate.drawn() for name, rate in rates.items()}, [], "errors (%), 95 % interval", differences=False
+        )
+
+    def page(self) -> Iterator[Part]:
+        """Yield the error rates, then the errors by kind of gold and form of answer."""
+        left_out = f", {self.left_out} without a label left out" if self.left_out else ""
+        yield Part("title", f"{self.source}: {self.right} right and {self.wrong} wrong responses{left_out}")
+        yield Part("text", "Wrong responses called right, and right ones not called right, with 95 % intervals:")
+        yield Part("table", [
+            {"grader": f"{number} {each.protocol}", "judged": str(each.responses)}
+            | {title: getattr(each.overall, name).drawn() for name, title in ERRORS.items()}
+            | {"undecided": str(each.undecided)}
+            for number, each in enumerate(self.best_first, start=1)
+        ])  # fmt: skip
+        splits: dict[str, Callable[[Grader], dict[str, GraderErrors]]] = {
+            "kind of gold": lambda grader: grader.by_gold,
+            "form of answer": lambda grader: grader.by_form,
+        }
+        for title, by in splits.items():
+            yield Part("text", f"False positives + false negatives, by {title}:")
+            yield Part("table", self._split(title, by))
+
+    def _split(self, title: str, by: Callable[[Grader], dict[str, GraderErrors]]) -> list[dict[str, str]]:
+        sizes: Counter[str] = Counter()
+        for each in self.best_first:
+            for name, errors in by(each).items():
+                sizes[name] = max(sizes[name], errors.false_positive.of + errors.false_negative.of)
+        return [
+            {title: name, "responses": str(sizes[name])}
+            | {str(number): _both(by(each).get(name)) for number, each in enumerate(self.best_first, start=1)}
+            for name in sorted(sizes, key=lambda name: (-sizes[name], name))
+        ]
+
+
+def _both(errors: GraderErrors | None) -> str:
+    return "–" if errors is None else f"{errors.false_positive.errors}+{errors.false_negative.errors}"
 
 
 def opinions_folder(file: Path) -> Path:
@@ -136,9 +220,7 @@ def _label(row: Mapping[str, Any]) -> bool | None:
     return bool(label) if isinstance(label, bool | int) else None
 
 
-def grade_graders(
-    labelled: Iterable[Labelled | None], source: str, protocols: Sequence[str] | None = None
-) -> GraderTable:
+def grade_graders(labelled: Iterable[Labelled | None], source: str, protocols: Sequence[str] | None = None) -> Graders:
     """Judge every labelled response under every protocol that can read its gold, and count the errors."""
     known: dict[Gold, list[str]] = {}
     given = list(labelled)
@@ -167,7 +249,7 @@ def grade_graders(
         for name, verdict in opinions.items():
             if verdict is not Verdict.ERROR:
                 by_grader.setdefault(name, []).append(_Graded(kind, form, each.right, verdict))
-    return GraderTable(
+    return Graders(
         source=source,
         right=sum(each.right for each in cases),
         wrong=sum(not each.right for each in cases),

@@ -16,13 +16,16 @@ from typing import NamedTuple
 import msgspec
 
 from markscheme.datasets.stored import squeezed, without_choices
-from markscheme.errors import MarkschemeError
+from markscheme.errors import MarkschemeError, counted
 from markscheme.marking.bulk.audit import Difference, judged
 from markscheme.marking.bulk.claim_rows import Stored, StoredRows, Watch
 from markscheme.marking.bulk.claims import Claim, Entry, target
 from markscheme.marking.equality.comparing import equal
 from markscheme.marking.protocol import Protocol, get_protocol
 from markscheme.marking.reading.sections import THINK_END
+from markscheme.pages.frames import Printed
+from markscheme.pages.parts import Part
+from markscheme.pages.terminal import gold_line
 from markscheme.statistics import mean_interval, pass_at_k
 from markscheme.types import Mark, Problem, Response, Verdict
 
@@ -72,8 +75,35 @@ class Reproduced(msgspec.Struct, frozen=True, kw_only=True):
     remarks: list[str]  # oddities of the files, and what would explain the published figure
     note: str = ""
 
+    def row(self) -> dict[str, str]:
+        """Return the published figure with the three recounts."""
+        rule = next((figure for name, figure in self.figures.items() if name not in (STORED, OURS)), None)
+        return {
+            "": self.name,
+            "published": self.published,
+            "by stored verdict": self._cell(self.figures.get(STORED)),
+            "by published rule": self._cell(rule) + (f" ({rule.by.partition('@')[0]})" if rule else ""),
+            "by math": self._cell(self.figures[OURS], interval=True),
+            "reproduced": "yes" if self.reproduced else "no",
+        }
 
-class Reproduction(msgspec.Struct, frozen=True, kw_only=True):
+    def _cell(self, figure: Figure | None, *, interval: bool = False) -> str:
+        """Format a figure with one more digit than the published one, to show rounding."""
+        if figure is None:
+            return "–"
+        digits = max(1, len(self.published.strip("% ").partition(".")[2])) if "/" not in self.published else 1
+        text = f"{100 * figure.value:.{min(digits + 1, 6)}f}"
+        return f"{text} ({100 * figure.low:.1f} to {100 * figure.high:.1f})" if interval else text
+
+    def account(self) -> list[str]:
+        """Return the reasons why the figures differ, one per line."""
+        classes = (
+            f"{each.kind}: {counted(each.samples, 'sample')}, {each.points:.2f} points" for each in self.differing
+        )
+        return [*self.remarks, *classes, *([self.note] if self.note else [])]
+
+
+class Reproduction(Printed, msgspec.Struct, frozen=True, kw_only=True):
     """A claim, checked."""
 
     title: str
@@ -86,6 +116,27 @@ class Reproduction(msgspec.Struct, frozen=True, kw_only=True):
     def reproduced(self) -> bool:
         """True if every published figure is reproduced to its last digit."""
         return all(row.reproduced for row in self.rows)
+
+    @property
+    def exit_code(self) -> int:
+        """4 if a figure is not reproduced."""
+        return 0 if self.reproduced else 4
+
+    def page(self, show: int = 0) -> Iterator[Part]:
+        """Yield the table, why figures differ, and up to `show` differing samples of each class."""
+        yield Part("title", self.title)
+        yield Part("text", f"Source: {self.source}." if self.source else "")
+        yield Part("table", [row.row() for row in self.rows])
+        yield Part("text", self.note)
+        for row in self.rows:
+            yield Part("text", f"{row.name} ({counted(row.samples, 'sample')} of {counted(row.problems, 'problem')}):")
+            yield Part("items", row.account() or ["no verdict differs"])
+            for each in (example for kind in row.differing for example in kind.examples[: max(0, show)]):
+                yield Part("heading", f"{each.problem}, gold {gold_line(each.gold)}")
+                yield Part("quote", each.ending)
+                yield Part("items", [f"{name:18} {mark.verdict:11} {mark.why}" for name, mark in each.marks.items()])
+        done = sum(row.reproduced for row in self.rows)
+        yield Part("text", f"{done} of {len(self.rows)} published figures are reproduced to their last digit")
 
 
 class Kept(NamedTuple):
