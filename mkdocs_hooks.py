@@ -34,7 +34,8 @@ REFERENCE = {
     ],
     "What comes back": [
         "markscheme.api.run.Run", "markscheme.api.run.Answer", "markscheme.api.asking.Experiment",
-        *(f"markscheme.api.results.{name}" for name in ("Report", "Comparison", "Plan")),
+        *("markscheme.reporting.report.Report", "markscheme.reporting.comparison.Comparison"),
+        "markscheme.reporting.planning.Plan",
         *("markscheme.marking.bulk.audit.Audit", "markscheme.marking.bulk.graders.Graders"),
         *(f"markscheme.api.opinions.{name}" for name in ("Opinions", "Adjudication")),
         "markscheme.pages.frames.Listing", "markscheme.pages.frames.Frames",

@@ -43,9 +43,6 @@ if TYPE_CHECKING:
     from markscheme.api.reports import series as series
     from markscheme.api.reports import suspects as suspects
     from markscheme.api.reports import verify as verify
-    from markscheme.api.results import Comparison as Comparison
-    from markscheme.api.results import Plan as Plan
-    from markscheme.api.results import Report as Report
     from markscheme.api.rewarding import attack as attack
     from markscheme.api.rewarding import audit_rollouts as audit_rollouts
     from markscheme.api.rewarding import select as select
@@ -60,6 +57,9 @@ if TYPE_CHECKING:
     from markscheme.marking.bulk.graders import Graders as Graders
     from markscheme.marking.equality import equal as equal
     from markscheme.pages.frames import Listing as Listing
+    from markscheme.reporting.comparison import Comparison as Comparison
+    from markscheme.reporting.planning import Plan as Plan
+    from markscheme.reporting.report import Report as Report
     from markscheme.rewards.environment import load_environment as load_environment
     from markscheme.statistics import pass_at_k as pass_at_k
     from markscheme.types import Mark as Mark
@@ -76,7 +76,6 @@ _HOMES = {
     "pages.frames": "Listing",
     "api.opinions": "Adjudication Opinions",
     "api.reports": "adjudicate audit benchmark_the_graders compare errata gate load plan report reproduce series suspects verify",
-    "api.results": "Comparison Plan Report",
     "api.rewarding": "attack audit_rollouts select",
     "api.run": "Answer Run",
     "benchmarks": "Benchmark benchmark",
@@ -86,6 +85,9 @@ _HOMES = {
     "marking": "explain mark",
     "statistics": "pass_at_k",
     "errors": "MarkschemeError",
+    "reporting.comparison": "Comparison",
+    "reporting.planning": "Plan",
+    "reporting.report": "Report",
     "rewards.environment": "load_environment",
     "types": "Mark Problem Prompt Response Verdict",
 }

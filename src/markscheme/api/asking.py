@@ -11,7 +11,6 @@ from markscheme.api.awaiting import awaitable
 from markscheme.api.opinions import Opinions
 from markscheme.api.options import with_options
 from markscheme.api.reports import Runs, Some, load, path_of, paths_of, report
-from markscheme.api.results import Report
 from markscheme.api.run import Run, keep_stopped, shown_and_tracked
 from markscheme.benchmarks import Benchmark, expand
 from markscheme.config import NOT_FOR_JUDGES, make_config
@@ -30,6 +29,7 @@ from markscheme.experiments import (
 from markscheme.models.base import Model
 from markscheme.objects import named_objects
 from markscheme.pages.frames import Columns, Frames, Listing, Rows
+from markscheme.reporting.report import Report
 from markscheme.reporting.summary import finish
 from markscheme.running import Prepared, new_folder, prepare
 from markscheme.running.judges import JudgeOptions, judge_file, judge_run

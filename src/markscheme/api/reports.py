@@ -3,36 +3,33 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import groupby
-from operator import itemgetter
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from markscheme.api.opinions import Adjudication
 from markscheme.api.options import plain_numbers
-from markscheme.api.results import Comparison, Plan, Report
 from markscheme.api.run import Run
 from markscheme.benchmarks import Benchmark
 from markscheme.benchmarks import benchmark as find_benchmark
-from markscheme.benchmarks.errata import Erratum, errata_of, read_errata, shipped_errata
-from markscheme.errors import JournalError, UsageError, command, counted, option
+from markscheme.benchmarks.errata import Errata, errata_of, read_errata, shipped_errata
+from markscheme.errors import JournalError, UsageError, command, option
 from markscheme.marking.protocol import get_protocol
-from markscheme.pages.frames import Columns, Printed, Result, Rows
-from markscheme.pages.parts import Part
 from markscheme.reporting.comparing import Compared, terms_of
-from markscheme.reporting.errata import Suspect
+from markscheme.reporting.comparison import Comparison
+from markscheme.reporting.errata import Suspects
 from markscheme.reporting.errata import suspects as find_suspects
 from markscheme.reporting.family import compare_folders, repeated
 from markscheme.reporting.gate import Gate, gate_from
-from markscheme.reporting.planning import designs_from, plan_from
+from markscheme.reporting.planning import Plan, designs_from, plan_from
+from markscheme.reporting.report import Report
 from markscheme.reporting.series import OverSteps, series_of
 from markscheme.reporting.settings import chosen, ordered
 from markscheme.reporting.summary import summarize
 from markscheme.reporting.table import make_table
-from markscheme.reporting.verifying import Verified, verify_run
+from markscheme.reporting.verifying import Verification, verify_run
 from markscheme.runs import folder
 from markscheme.runs.signing import sign as sign_manifest
 
@@ -91,53 +88,9 @@ def report(
     return Report(make_table(summaries, repeated(opened, terms) if repeats else None), opened)
 
 
-class Errata(Printed, dict[str, tuple[Erratum, ...]]):
-    """Golds known to be wrong, by benchmark."""
-
-    def content(self) -> dict[str, tuple[Erratum, ...]]:
-        """Return what `errata list --json` prints."""
-        return {**self}
-
-    def page(self) -> Iterator[Part]:
-        """Yield a table for each benchmark."""
-        for name, each in self.items():
-            yield Part("title", f"{name}: {counted(len(each), 'problem')}")
-            yield Part("table", [
-                {"problem": one.problem, "gold": one.gold, "what is wrong": one.wrong, "source": one.source} for one in each
-            ])  # fmt: skip
-
-
 def errata(benchmark: str | None = None) -> Errata:
     """Return golds that are known to be wrong, by benchmark: of one, or of all that come with the package."""
     return Errata(shipped_errata() if benchmark is None else {benchmark: errata_of(benchmark)})
-
-
-class Suspects(Result, list[Suspect]):
-    """Problems on which models agree on an answer other than the gold."""
-
-    _COLUMNS: ClassVar[Columns] = {
-        **dict.fromkeys(("problem", "gold", "answer"), str),
-        **dict.fromkeys(("agree", "right", "models"), int),
-        "known": str,
-    }
-
-    def __init__(self, found: Iterable[Suspect], least: int) -> None:
-        super().__init__(found)
-        self._least = least
-
-    def rows(self) -> Rows:
-        """Return one record per problem."""
-        return [{name: getattr(each, name) for name in self._COLUMNS} for each in self]
-
-    def content(self) -> list[Suspect]:
-        """Return what `errata suspects --json` prints."""
-        return [*self]
-
-    def page(self) -> Iterator[Part]:
-        """Yield how many there are, and which."""
-        what = f"problems on which at least {self._least} models agree on an answer other than the gold"
-        yield Part("text", f"{what}: {len(self)}")
-        yield Part("table", self.rows())
 
 
 @plain_numbers
@@ -176,42 +129,6 @@ def verify(
         for one in opened:
             sign_manifest(one.path, Path(sign))
     return Verification(verified, signed=sign is not None)
-
-
-class Verification(Result, list[Verified]):
-    """What was checked of each run."""
-
-    _COLUMNS: ClassVar[Columns] = dict.fromkeys(("run", "what", "result", "found"), str)
-
-    def __init__(self, verified: Iterable[Verified], *, signed: bool) -> None:
-        super().__init__(verified)
-        self._signed = signed
-
-    @property
-    def exit_code(self) -> int:
-        """1 if anything does not hold."""
-        return int(not all(each.holds for each in self))
-
-    def rows(self) -> Rows:
-        """Return one record per check."""
-        words = {True: "holds", False: "does not hold", None: "–"}
-        return [
-            {"run": each.run, "what": one.what, "result": words[one.holds], "found": one.found}
-            for each in self
-            for one in each.checks
-        ]
-
-    def content(self) -> list[Verified]:
-        """Return what `verify --json` prints."""
-        return [*self]
-
-    def page(self) -> Iterator[Part]:
-        """Yield a table of checks for each run."""
-        for run, rows in groupby(self.rows(), key=itemgetter("run")):
-            yield Part("title", run)
-            yield Part("table", [{"": row["what"], "result": row["result"], "found": row["found"]} for row in rows])
-        if self._signed:
-            yield Part("text", f"signed: {', '.join(each.run for each in self)}")
 
 
 @plain_numbers

@@ -21,8 +21,8 @@ from markscheme.runs.answers import error_mark, marked_responses
 from markscheme.types import Mark, Problem, Response
 
 if TYPE_CHECKING:
-    from markscheme.api.results import Report
     from markscheme.marking.bulk.audit import Audit
+    from markscheme.reporting.report import Report
     from markscheme.reporting.token_limits import TokenLimits
     from markscheme.running import Display
     from markscheme.runs.snapshot import Snapshot

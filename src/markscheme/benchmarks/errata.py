@@ -7,14 +7,16 @@ A problem is named by its key, a hash of statement and gold, so a line applies w
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from pathlib import Path
 
 import msgspec
 
 from markscheme.datasets.small_texts import LARGEST, read_plain
-from markscheme.errors import DataError, UsageError, first_line
+from markscheme.errors import DataError, UsageError, counted, first_line
+from markscheme.pages.frames import Printed
+from markscheme.pages.parts import Part
 
 FOLDER = Path(__file__).parent / "errata"
 AMBIGUOUS = "ambiguous"  # instead of a gold: no single answer is right
@@ -28,6 +30,22 @@ class Erratum(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     wrong: str  # a sentence
     gold: str  # the right one, or `ambiguous`
     source: str
+
+
+class Errata(Printed, dict[str, tuple[Erratum, ...]]):
+    """Golds known to be wrong, by benchmark."""
+
+    def content(self) -> dict[str, tuple[Erratum, ...]]:
+        """Return what `errata list --json` prints."""
+        return {**self}
+
+    def page(self) -> Iterator[Part]:
+        """Yield a table for each benchmark."""
+        for name, each in self.items():
+            yield Part("title", f"{name}: {counted(len(each), 'problem')}")
+            yield Part("table", [
+                {"problem": one.problem, "gold": one.gold, "what is wrong": one.wrong, "source": one.source} for one in each
+            ])  # fmt: skip
 
 
 def read_errata(file: Path) -> tuple[Erratum, ...]:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from matplotlib.figure import Figure
 
-    from markscheme.api.results import Report
+    from markscheme.reporting.report import Report
     from markscheme.reporting.sheets import Document
     from markscheme.reporting.summary import Summary
     from markscheme.reporting.table import Table

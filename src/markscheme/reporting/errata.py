@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
+from typing import ClassVar
 
 import msgspec
 import numpy as np
@@ -12,6 +13,8 @@ import numpy as np
 from markscheme.benchmarks.errata import AMBIGUOUS, Erratum, applying, errata_sha256
 from markscheme.errors import DataError, UsageError
 from markscheme.marking import get_protocol, mark_many
+from markscheme.pages.frames import Columns, Result, Rows
+from markscheme.pages.parts import Part
 from markscheme.reporting.estimates import estimate
 from markscheme.reporting.summary import Errata
 from markscheme.runs.folder import Run
@@ -145,3 +148,31 @@ def _suspect(
         models=len(votes),
         known=known.gold if known else "",
     )
+
+
+class Suspects(Result, list[Suspect]):
+    """Problems on which models agree on an answer other than the gold."""
+
+    _COLUMNS: ClassVar[Columns] = {
+        **dict.fromkeys(("problem", "gold", "answer"), str),
+        **dict.fromkeys(("agree", "right", "models"), int),
+        "known": str,
+    }
+
+    def __init__(self, found: Iterable[Suspect], least: int) -> None:
+        super().__init__(found)
+        self._least = least
+
+    def rows(self) -> Rows:
+        """Return one record per problem."""
+        return [{name: getattr(each, name) for name in self._COLUMNS} for each in self]
+
+    def content(self) -> list[Suspect]:
+        """Return what `errata suspects --json` prints."""
+        return [*self]
+
+    def page(self) -> Iterator[Part]:
+        """Yield how many there are, and which."""
+        what = f"problems on which at least {self._least} models agree on an answer other than the gold"
+        yield Part("text", f"{what}: {len(self)}")
+        yield Part("table", self.rows())

@@ -1,15 +1,25 @@
-"""Plans from pilot runs, for `markscheme plan` and `ms.plan`."""
+"""Plans from pilot runs: what n samples per problem can show, and the cheapest way to measure one score."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+import msgspec
 
 from markscheme.errors import UsageError, counted, option
+from markscheme.pages.frames import Columns, Result, Rows
+from markscheme.pages.parts import Part
 from markscheme.reporting.drawing import clustered
 from markscheme.reporting.summary import marked_label
 from markscheme.runs.folder import Run
-from markscheme.statistics import Counts, Plan, Population, plan, variances
+from markscheme.statistics import Counts, Population, plan, variances
+from markscheme.statistics import Plan as Planned
 from markscheme.statistics.designs import Designs, designs
+from markscheme.statistics.variances import AnswerVariance
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 
 def plan_from(
@@ -23,7 +33,7 @@ def plan_from(
     cluster: str | None = None,
     metric: str = "accuracy",
     models: int = 2,
-) -> Plan:
+) -> Planned:
     """Plan a comparison that detects `detect` points; one pilot gives variance and tokens, two give their difference."""
     problems, counts = _learnt_from(pilots, problems, cluster)
     spread, noise = variances.of_metric(metric, counts, 0.5 if solve_rate is None else solve_rate)
@@ -76,7 +86,89 @@ def _tokens(pilot: Run) -> float | None:
     return (usage.completion_tokens + (usage.prompt_tokens or 0)) / usage.responses
 
 
-def plan_range(planned: Plan) -> list[str]:
+class Plan(Result):
+    """What n samples per problem can show, or designs that measure one score precisely enough."""
+
+    def __init__(self, plan: Planned | Designs) -> None:
+        self.plan = plan
+
+    @property
+    def samples(self) -> int | None:
+        """Samples per problem that show the difference, or of the cheapest way to measure one score; None if no number does."""
+        return self.plan.designs[0].samples if isinstance(self.plan, Designs) else self.plan.samples
+
+    def rows(self) -> Rows:
+        """Return one record per number of samples."""
+        rows = self.plan.designs if isinstance(self.plan, Designs) else self.plan.rows
+        return [msgspec.structs.asdict(row) for row in rows]
+
+    def columns(self) -> Columns:
+        """Return the type of each column."""
+        return {name: int if name in ("samples", "problems", "requests") else float for name in self.rows()[0]}
+
+    def plot(self) -> Figure:
+        """Plot the power against the number of samples."""
+        from markscheme.reporting.plots import power_curve
+
+        if isinstance(self.plan, Designs):
+            raise UsageError("there is no plot for the precision of one score: plan with detect=")
+        return power_curve(self.plan)
+
+    def content(self) -> Planned | Designs:
+        """Return what `plan --json` prints."""
+        return self.plan
+
+    def page(self) -> Iterator[Part]:
+        """Yield the answer, how uncertain it is, and what other numbers of samples can show."""
+        plan = self.plan
+        if isinstance(plan, Designs):
+            yield Part("title", design_line(plan))
+            yield Part("text", _variance(plan.spread))
+            yield Part("text", "Designs with this width, fewest requests first:")
+            yield Part("table", design_rows(plan))
+            return
+        about = "similar problems" if plan.population == "problems drawn" else "these exact problems"
+        several = (
+            "" if plan.models == 2 else f" between any two of {plan.models} models (all comparisons hold together)"
+        )
+        what = "" if plan.metric == "accuracy" else f" in {plan.metric}"
+        problems = counted(plan.problems, "problem")
+        question = (
+            f"a difference of {100 * plan.detect:g} points{what}{several} on {problems}, with power {plan.power:g}, "
+            f"about {about}"
+        )
+        guessed = not plan.pilots and plan.population == "problems drawn"
+        if plan.samples is None:
+            yield Part("title", f"{'As a guess, no' if guessed else 'No'} number of samples shows {question}.")
+            least = f"{100 * plan.limit:.1f} points" if plan.limit < 1 else "no difference"
+            yield Part(
+                "text",
+                f"Unlimited samples would show {least}; {counted(max(16, plan.rows[0].samples), 'sample')} each on "
+                f"{counted(plan.problems_needed, 'problem')} would be enough. {option('these_problems')} asks about these "
+                "problems only.",
+            )
+        else:
+            cost = "" if plan.tokens is None else f" ({plan.tokens:,.0f} tokens for each model)"
+            samples = f"{counted(plan.samples, 'sample')} per problem{cost} {'shows' if plan.samples == 1 else 'show'}"
+            yield Part("title", f"{'As a guess, ' * guessed}{samples} {question}.")
+        yield from (Part("text", line) for line in plan_range(plan))
+        low, high = plan.between_range
+        yield Part(
+            "text",
+            f"{_variance(plan.spread, plan.metric)}; of the difference between problems: {plan.between_difference:.3f}, "
+            f"plausible {low:.3f} to {high:.3f}",
+        )
+        yield Part("text", "What n samples per problem can show:")
+        yield Part("table", plan_rows(plan))
+
+
+def _variance(spread: AnswerVariance, metric: str = "accuracy") -> str:
+    what = "one answer" if metric == "accuracy" else f"{metric} of a problem"
+    parts = f"{spread.within:.3f} by chance, {spread.between:.3f} between problems"
+    return f"variance of {what}: {parts} ({spread.source})"
+
+
+def plan_range(planned: Planned) -> list[str]:
     """Return how uncertain the plan is: its basis, and the plausible range of samples and power."""
     if planned.population == "these problems":
         return []
@@ -100,7 +192,7 @@ def plan_range(planned: Plan) -> list[str]:
     ]
 
 
-def plan_rows(planned: Plan) -> list[dict[str, str]]:
+def plan_rows(planned: Planned) -> list[dict[str, str]]:
     """Return what each number of samples can show, as text."""
     return [
         {

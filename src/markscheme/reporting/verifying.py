@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from itertools import groupby
+from operator import itemgetter
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import msgspec
 
 from markscheme.errors import JournalError, MarkschemeError, UsageError, command
 from markscheme.marking import get_protocol
+from markscheme.pages.frames import Columns, Result, Rows
+from markscheme.pages.parts import Part
 from markscheme.prompts import prompts_sha256
 from markscheme.reporting.summary import Summary, summarize
 from markscheme.runs.archive import origin
@@ -195,3 +199,39 @@ def _report(run: Run) -> Check:
     return Check(
         "report", not differing, f"different {', '.join(differing)}" if differing else "the same when recomputed"
     )
+
+
+class Verification(Result, list[Verified]):
+    """What was checked of each run."""
+
+    _COLUMNS: ClassVar[Columns] = dict.fromkeys(("run", "what", "result", "found"), str)
+
+    def __init__(self, verified: Iterable[Verified], *, signed: bool) -> None:
+        super().__init__(verified)
+        self._signed = signed
+
+    @property
+    def exit_code(self) -> int:
+        """1 if anything does not hold."""
+        return int(not all(each.holds for each in self))
+
+    def rows(self) -> Rows:
+        """Return one record per check."""
+        words = {True: "holds", False: "does not hold", None: "–"}
+        return [
+            {"run": each.run, "what": one.what, "result": words[one.holds], "found": one.found}
+            for each in self
+            for one in each.checks
+        ]
+
+    def content(self) -> list[Verified]:
+        """Return what `verify --json` prints."""
+        return [*self]
+
+    def page(self) -> Iterator[Part]:
+        """Yield a table of checks for each run."""
+        for run, rows in groupby(self.rows(), key=itemgetter("run")):
+            yield Part("title", run)
+            yield Part("table", [{"": row["what"], "result": row["result"], "found": row["found"]} for row in rows])
+        if self._signed:
+            yield Part("text", f"signed: {', '.join(each.run for each in self)}")
