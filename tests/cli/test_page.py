@@ -4,7 +4,9 @@ import argparse
 
 import pytest
 
-from markscheme.cli.page import Part, show
+from markscheme.cli.page import show
+from markscheme.pages.frames import Printed
+from markscheme.pages.parts import Part
 
 ESCAPE = "\x1b]0;owned\x07\x1b[2J"
 PARTS = [
@@ -17,6 +19,14 @@ PARTS = [
 ]
 
 
+class Shown(Printed):
+    def page(self):
+        return PARTS
+
+    def content(self):
+        return {"made": 1}
+
+
 @pytest.mark.parametrize(
     ("form", "told"),
     [
@@ -27,7 +37,7 @@ PARTS = [
     ],
 )
 def test_page_in_every_form_has_its_parts_and_no_control_characters(form, told, capsys):
-    show(argparse.Namespace(json=False, format=form), {"made": 1}, PARTS)
+    show(argparse.Namespace(json=False, format=form), Shown())
     shown = capsys.readouterr().out
     assert [each for each in told if each not in shown] == []
     assert all(character.isprintable() or character == "\n" for character in shown)

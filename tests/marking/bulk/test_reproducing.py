@@ -269,7 +269,7 @@ def test_audit_when_given_a_claim_then_every_protocol_on_all_its_rows(checked, t
     checked(ROWS)
     claim = tmp_path / "claim.toml"
     claim.write_text('files = "a.jsonl"\n[[rows]]\npublished = "75"\n[[rows]]\npublished = "75"\n')
-    made = ms.audit(claim, protocol=("math", "gsm8k-strict")).audit
+    made = ms.audit(claim, protocol=("math", "gsm8k-strict"))
     assert (made.responses, made.problems) == (8, 4)
 
 
