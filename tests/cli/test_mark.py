@@ -24,7 +24,7 @@ def test_mark_with_several_protocols_as_json_has_one_score_each(file, capsys):
     assert main(["mark", str(file), "-p", "math", "-p", "normalized", "--json"]) == 0
     scores = json.loads(capsys.readouterr().out)["protocols"]
     assert [(score["protocol"], score["verdicts"].get("correct", 0)) for score in scores] == [
-        ("math@8", 2),
+        ("math@9", 2),
         ("normalized@4", 0),
     ]
 

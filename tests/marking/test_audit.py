@@ -20,7 +20,7 @@ def pairs(*texts, gold="18"):
 def test_audit_when_protocols_disagree_counts_every_pair_both_ways():
     found = audit(pairs("#### 18", "####18", "The answer is 18", "#### 19", "#### 18.0"), PROTOCOLS)
     scores = {score.protocol: score.score for score in found.scores}
-    assert scores == {"gsm8k-strict@6": 0.6, "gsm8k-numeric@8": 0.8, "gsm8k-lm-eval-strict@4": 0.2}
+    assert scores == {"gsm8k-strict@6": 0.6, "gsm8k-numeric@9": 0.8, "gsm8k-lm-eval-strict@4": 0.2}
     assert found.disagreements == {
         "gsm8k-strict": {"gsm8k-numeric": 1, "gsm8k-lm-eval-strict": 2},
         "gsm8k-numeric": {"gsm8k-strict": 1, "gsm8k-lm-eval-strict": 3},

@@ -106,7 +106,7 @@ def test_protocol_of_another_package_that_cannot_be_loaded_says_so(tmp_path, mon
 
 
 def test_get_protocol_with_a_version_takes_only_that_version():
-    assert get_protocol("aime@8") is get_protocol("aime")
+    assert get_protocol("aime@9") is get_protocol("aime")
     with pytest.raises(UsageError, match="version"):
         get_protocol("aime@99")
 

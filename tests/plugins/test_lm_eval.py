@@ -346,7 +346,7 @@ def test_import_when_a_benchmark_is_named_then_its_problems_are_meant(tmp_path):
     log.write_text(json.dumps(row) + "\n")
     run = import_log(log, tmp_path / "run", benchmark="gsm8k-sample")
     assert run.questions()[0].problem.key == problem.key
-    assert run.manifest.protocol == "gsm8k-numeric@8"
+    assert run.manifest.protocol == "gsm8k-numeric@9"
     log.write_text(json.dumps(GSM8K_ROW) + "\n")
     with pytest.raises(DataError, match="is not in gsm8k-sample"):
         import_log(log, tmp_path / "other", benchmark="gsm8k-sample")

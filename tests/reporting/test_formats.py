@@ -45,7 +45,7 @@ def test_parquet_when_read_back_then_equals_the_csv(table, tmp_path):
 def test_markdown_when_printed_then_states_problems_samples_protocol_and_data(table):
     text = document(table).text("markdown")
     assert "25.0 [" in text
-    assert "6 problems × 4 samples, protocol aime@8, data " in text
+    assert "6 problems × 4 samples, protocol aime@9, data " in text
 
 
 def test_latex_when_model_has_underscores_then_they_are_escaped(table):

@@ -20,6 +20,7 @@ _CUTS: Final = kinds.BUT | kinds.BECAUSE | kinds.IF
 _TAKES_BACK: Final = kinds.RETRACT | kinds.NO
 _ENDS: Final = kinds.STOP | kinds.ASKS | kinds.LINE
 _ARROWS: Final = ("→", "⇒", "\\Rightarrow", "\\implies")
+_JOINTS: Final = ("'", "’", "-", ":")
 _DASHES: Final = ("—", "–", "-")
 _BULLETS: Final = ("- ", "• ", "+ ", "– ")
 # A clause with one of these kinds has content.
@@ -150,19 +151,20 @@ def mood_of(lexed: Lexed, clause: Clause, at: int, last: int) -> str:
         return BOUNDED
     if near & kinds.AND and _is_between(tokens, clause.first, at):
         return BOUNDED
-    following = tokens[last + 1 : min(last + 2, clause.last) + 1]
+    after_value = last + 1 + _suffix(lexed, last, clause.last)
+    following = tokens[after_value : min(after_value + 1, clause.last) + 1]
     after = following[0].kinds if following else 0
     compared = after & (kinds.BOUND | kinds.MINUS) and len(following) > 1 and following[1].kinds & kinds.NUMBER
-    if (near & kinds.OPERATE and not near & kinds.IS) or compared or _is_rescaled(lexed, last, clause.last):
+    if (near & kinds.OPERATE and not near & kinds.IS) or compared or _is_rescaled(lexed, after_value - 1, clause.last):
         return OPERATED  # twice 5, 5 more than 3, 5の2倍
     if (
         after & kinds.BOUND
         and (clause.kinds & kinds.ANSWER or tokens[last].kinds & kinds.NUMBER)
-        and not _goes_on(tokens, last + 1, clause.last)
+        and not _goes_on(tokens, after_value, clause.last)
     ):
         return BOUNDED  # "the answer is 5 or more", 答えは5以上です
-    if clause.supposed and lexed.has(kinds.WOULD, clause.first, clause.last):
-        return CONDITIONAL  # "If x were 2, the answer would be 5"
+    if (clause.supposed or tokens[clause.first].kinds & kinds.NOT) and clause.kinds & kinds.WOULD:
+        return CONDITIONAL  # "If x were 2, the answer would be 5", "Without the tax it would be 5"
     if _is_denied(tokens, clause.first, at) or is_called_bad(tokens, last + 1, clause.last):
         return DENIED
     if _is_refused(lexed, following) and not lexed.has(VALUES | kinds.COMMA, last + 1, clause.last):
@@ -176,6 +178,17 @@ def mood_of(lexed: Lexed, clause: Clause, at: int, last: int) -> str:
     if _is_hedged(tokens, clause.first, at):
         return HEDGED
     return REASON if clause.opener & kinds.BECAUSE else ASSERTED
+
+
+def _suffix(lexed: Lexed, last: int, end: int) -> int:
+    """Return the number of tokens of an inflection after a value: 7'den, 7-nél, 7:n."""
+    mark, suffix = lexed.tokens[last + 1 : last + 2], lexed.tokens[last + 2 : last + 3]
+    attached = suffix and mark[0].start == lexed.tokens[last].end and suffix[0].start == mark[0].end
+    return (
+        2
+        if attached and last + 2 < end and lexed.said(last + 1, last + 1) in _JOINTS and suffix[0].kinds & kinds.WORD
+        else 0
+    )
 
 
 def _is_refused(lexed: Lexed, following: list[Token]) -> bool:
@@ -226,7 +239,12 @@ def _is_denied(tokens: list[Token], first: int, at: int) -> bool:
             continue
         if here & (kinds.BAD | kinds.FALSE) and (here | following) & (kinds.THIS | kinds.ANSWER):
             return True  # "it is impossible that", "the wrong answer is", "a common mistake is"
-        if here & kinds.BAD and not copula and (place >= at - 3 or following & kinds.WITHIN):
+        if (
+            here & kinds.BAD
+            and not here & kinds.RETRACT
+            and not copula
+            and (place >= at - 3 or following & kinds.WITHIN)
+        ):
             return True
         if here & kinds.NOT:
             if following & kinds.GOOD and place + 2 < at and tokens[place + 2].kinds & kinds.THIS:
@@ -310,7 +328,7 @@ def is_called_bad(tokens: list[Token], first: int, last: int) -> bool:
             copula = place
         if here & kinds.NOT:
             denied = not denied
-        elif here & kinds.BAD and (place < 3 or place - copula < 4):
+        elif here & (kinds.BAD | kinds.FALSE) and (place < 3 or place - copula < 4):
             return not denied
         elif here & (kinds.GOOD | kinds.ANSWER | kinds.OPTION):
             trap = place + 1 < len(said) and said[place + 1].kinds & kinds.BAD  # "the most likely trap"
@@ -333,6 +351,7 @@ def takes_back(lexed: Lexed, clause: Clause, named: Collection[str] = ()) -> boo
     for place, token in enumerate(lexed.tokens[clause.first : clause.last + 1]):
         here = token.kinds
         if not here & kinds.WORD or (contrary and not place and not here & kinds.RETRACT):
+            subject = subject and not here & kinds.LETTER  # "B is right; A fails"
             continue
         if contrary and place and here & kinds.NOT and clause.first + place == clause.last:
             return subject  # "but it isn't"

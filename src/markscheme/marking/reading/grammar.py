@@ -40,6 +40,7 @@ ANNOUNCED: Final = ("the answer is", "below a heading", "told as the answer")
 _TELLING: Final = kinds.WORD | kinds.NUMBER | kinds.LETTER | kinds.FORMULA | kinds.BOX
 VALUES: Final = _TELLING & ~kinds.WORD | kinds.NUMERAL | kinds.SYMBOL  # one of these is in every number or expression
 _NAMES: Final = kinds.ANSWER | kinds.RESULT
+_NEGATIVE: Final = ("no", "false", "none")
 _PHRASE: Final = 10  # tokens between "answer" and "is": "the answer to the second part of the problem is"
 _HEADING: Final = 6  # most words of a line that only announces the answer
 _OPENING: Final = 20  # most characters before the first word of a text
@@ -94,7 +95,8 @@ def _candidates(lexed: Lexed, kind: Kind, plainly: bool) -> list[Candidate]:
             named.update(beginnings(lexed, said[-1].value.last + 1, clause.last))
         if said and found and kind.name == "text" and not found[0].clause and goes_on(lexed, clause, found[0].value):
             said = []
-        if found and not said and takes_back(lexed, clause, named):
+        agrees = kind.name == "word" and found and found[-1].value.content in _NEGATIVE  # "No. That is impossible."
+        if found and not said and not agrees and takes_back(lexed, clause, named):
             found[-1] = found[-1]._replace(mood=RETRACTED)
         elif found and said:
             if here & kinds.BUT and _corrects(lexed, clause, said[-1]):
@@ -134,7 +136,12 @@ def _is_unsaid(lexed: Lexed, clause: Clause, value: Value) -> bool:
 
 def best(found: list[Candidate]) -> Candidate | None:
     """Return the last asserted candidate of the highest rank; without an announced or chosen one, the last."""
-    asserted = [each for each in found if each.mood == ASSERTED]
+    denied = {each.value.content: at for at, each in enumerate(found) if each.mood == DENIED}
+    asserted = [
+        each
+        for at, each in enumerate(found)
+        if each.mood == ASSERTED and (each.rank >= STATED or denied.get(each.value.content, -1) < at)
+    ]  # "x = 7, but 7 is too large"
     asserted = asserted or [each for each in found if each.mood == REASON and each.rank > SAID]
     if not asserted:
         return None
@@ -187,7 +194,8 @@ def _of_clause(
     if may_say and not clause.kinds & may_say:
         return
     for rank, rule, value in _stated(lexed, clause, kind, heading, plainly):
-        said = clause._replace(last=value.last) if _has_its_text(lexed, clause, kind, value, heading) else clause
+        own = _has_its_text(lexed, clause, kind, value, heading) or (kind.name == "word" and _is_answered(lexed, value))
+        said = clause._replace(last=value.last) if own else clause
         mood = mood_of(lexed, said, value.first, value.last)
         if mood == ASKED and rule == "a label":
             mood = ASSERTED  # a choice whose text is a question
@@ -198,6 +206,13 @@ def _of_clause(
         yield Candidate(rank, rule, value, mood, number, shared)
         if mood == ASSERTED:
             return
+
+
+def _is_answered(lexed: Lexed, value: Value) -> bool:
+    """True for a word with which a reply begins: "No, that is impossible"."""
+    following = lexed.tokens[value.last + 1 : value.last + 2]
+    opens = not lexed.text[: lexed.tokens[value.first].start].strip(" *_\n")
+    return opens and bool(following) and bool(following[0].kinds & kinds.COMMA)
 
 
 def _has_its_text(lexed: Lexed, clause: Clause, kind: Kind, value: Value, heading: int) -> bool:
@@ -337,7 +352,20 @@ def _in_slot(lexed: Lexed, kind: Kind, clause: Clause, slot: int, plainly: bool 
         return value if value.first == slot + 1 and tokens[slot].kinds & kinds.OPTION else None
     if plainly or kind.name == "letter":
         return value if words <= (0 if plainly else 3) else None
-    return value if words <= 2 else meant_value(lexed, kind, clause, slot, last)
+    first = words <= 2 and not (kind.name == "value" and _leads_on(lexed, value, slot, last))
+    return value if first else meant_value(lexed, kind, clause, slot, last)
+
+
+def _leads_on(lexed: Lexed, value: Value, slot: int, last: int) -> bool:
+    """True if a value only leads to another one: "one ticket costs $7", "in 3 weeks she earns $7", "3 red + 4 blue = 7"."""
+    tokens = lexed.tokens
+    spelled = tokens[value.first].kinds & kinds.NUMERAL and not tokens[value.first].kinds & kinds.NUMBER
+    if spelled and value.last < last and lexed.has(kinds.NUMBER, value.last + 2, last):
+        return True
+    within = value.first > slot and tokens[value.first - 1].kinds & kinds.WITHIN
+    if within and lexed.has(kinds.COLON, slot - 2, slot - 1):
+        return True
+    return lexed.has(kinds.EQUALS, value.last + 1, last)
 
 
 def _after_label(lexed: Lexed, slot: int, last: int) -> int:

@@ -72,10 +72,10 @@ def _weight(lexed: Lexed, value: Value, first: int, last: int, results: list[str
     ):
         place -= 1
     near = tokens[place].kinds if place >= first else 0
-    if near & kinds.SO and place > first:
-        weight += 5
-    elif near & kinds.IS and place > first and tokens[place - 1].kinds & kinds.WITHIN:
+    if near & kinds.IS and place > first and tokens[place - 1].kinds & kinds.WITHIN:
         weight -= 2  # "to make 4 beds"
+    elif near & kinds.SO and place > first:
+        weight += 5
     elif near & (kinds.EQUALS | kinds.IS):
         weight += 4
     elif near & kinds.COLON:

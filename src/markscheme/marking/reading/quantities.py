@@ -9,7 +9,8 @@ from markscheme.marking.reading import kinds
 from markscheme.marking.reading.lexer import FUNCTIONS, Lexed
 from markscheme.marking.reading.number_words import total
 
-_NOT_ALONE: Final = ("max", "min", "times")  # names that are also words
+_CONSTANTS: Final = ("pi", "infinity", "inf")
+_OPERAND: Final = kinds.NUMBER | kinds.OPEN | kinds.SYMBOL | kinds.LETTER | kinds.OTHER
 _EDGE_FORMS: Final = kinds.EMPHASIS | kinds.COLON | kinds.COMMA
 EDGES: Final = ("#### ", "####", "|", "~", "•", '"', "“", "”", "'", "‘", "’", "`", "「", "」", "『", "』", "【", "】")
 _NOTE: Final = re.compile(r"<<[^<>\n]{0,200}>>")  # GSM8K's calculator annotations
@@ -64,7 +65,8 @@ def _mathematics(lexed: Lexed, first: int, last: int) -> Value | None:
     """Return the whole slot if it has no prose words."""
     tokens = lexed.tokens
     while first <= last and (
-        tokens[first].kinds & (_EDGE_FORMS | kinds.EQUALS | kinds.HASHES | _JOINS) or lexed.said(first, first) in EDGES
+        tokens[first].kinds & (_EDGE_FORMS | kinds.EQUALS | kinds.HASHES | kinds.CLOSE | _JOINS)
+        or lexed.said(first, first) in EDGES
     ):
         first += 1
     while last >= first and (
@@ -132,7 +134,10 @@ def _opens_expression(lexed: Lexed, at: int, last: int) -> bool:
         if _COMPOUND.match(lexed.text, lexed.tokens[at].end):
             return False
         return at < last and bool(lexed.tokens[at + 1].kinds & (kinds.EQUALS | kinds.OTHER))
-    return said.lower() in FUNCTIONS and said.lower() not in _NOT_ALONE
+    if said.lower() in _CONSTANTS:
+        return True
+    applied = at < last and bool(lexed.tokens[at + 1].kinds & _OPERAND)  # "can tan for 80 minutes" has no operand
+    return applied and said.lower() in FUNCTIONS and said.lower() != "times"
 
 
 def _formulas(lexed: Lexed, at: int, last: int) -> Value:
@@ -197,7 +202,9 @@ def _plain(lexed: Lexed, at: int, last: int) -> Value:
                 break  # 5 coins and 4 dice
         elif here & kinds.CLOSE:
             counted = lexed.said(at, place)
-            end = place if said in ")]}" and counted.count("(") >= counted.count(")") else end
+            if counted.count("(") < counted.count(")"):
+                break  # f(3) = 7
+            end = place if said in ")]}" else end
         elif not here & (kinds.OTHER | kinds.EQUALS | kinds.OPEN | _EDGE_FORMS) or (
             measured and here & (kinds.COMMA | kinds.EQUALS)
         ):

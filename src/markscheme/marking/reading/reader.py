@@ -49,12 +49,13 @@ _FEW_WORDS: Final = 40  # longest response that consists of an answer in words
 _LABELLED: Final = re.compile(r"[:：#]")
 _LETTER_SET: Final = re.compile(r"[A-J]{1,6}")
 _LABEL: Final = re.compile(r"\(?[A-J]\)?")
+_NEXT_CHOICE: Final = re.compile(r"\s*[*(]{0,3}[B-J][.):]")
 _LETTERED: Final = re.compile(r"[^\W\d_]")
 _WORD: Final = re.compile(WORD_PATTERN)
 _CODE: Final = re.compile(r"__\w+__")
 _COMMANDS: Final = re.compile(r"\\(?:begin|end)\s?\{[a-z]+\}|\\text\s?\{\s?[^{}\s]*\s?\}|\\[a-zA-Z]+")
 _MARKED: Final = re.compile(r"__|[.!?]\s|[:#？。]|\d\s\d|[(\[][A-J][)\]]")
-_NOT_ALL: Final = MOODY | kinds.ASK | kinds.REMARK | kinds.STEP | kinds.IS
+_NOT_ALL: Final = MOODY | kinds.ASK | kinds.REMARK | kinds.STEP | kinds.IS | kinds.IF
 
 
 class Reading(NamedTuple):
@@ -163,7 +164,7 @@ def _in_first_line(text: str, start: int, end: int, kind: Kind) -> Reading | Non
     """Return the choice or word on the first line of a response, before its explanation."""
     begin = start + len(text[start : start + _LAST_LINE]) - len(text[start : start + _LAST_LINE].lstrip())
     line = text.find("\n", begin, min(end, begin + _LAST_LINE))
-    if line < 0 or not text[line:end].strip():
+    if line < 0 or not text[line:end].strip() or _NEXT_CHOICE.match(text, line, end):
         return None
     reading = _in_tail(text, begin, line, _Wanted(kind))
     found = candidates(lex(text, begin, line), kind)
