@@ -108,3 +108,11 @@ def test_help_when_it_names_what_a_table_has_then_nothing_is_left_out():
     assert [name for name in template_names() if name not in helps["judge"]] == []
     assert [name for name in TRACKERS if name not in helps["run"] or name not in helps["push"]] == []
     assert set(candidates(["doors", "copy", ""])) == {(name, "") for name in DOORS}
+
+
+@pytest.mark.parametrize(("argument", "status"), [("--version", 0), ("bogus", 2)])
+def test_process_when_it_ends_then_exit_functions_of_others_are_called_and_the_status_is_kept(argument, status):
+    for before, after in (("atexit.register(print, 'other')", ""), ("", "atexit.register(print, 'other')")):
+        code = f"import atexit, sys; {before or 'pass'}; from markscheme.__main__ import command; {after or 'pass'}; sys.exit(command())"
+        done = subprocess.run([sys.executable, "-c", code, argument], capture_output=True, text=True, check=False)
+        assert (done.returncode, done.stdout.splitlines()[-1]) == (status, "other")

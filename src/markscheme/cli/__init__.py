@@ -7,7 +7,6 @@ module with `run(args) -> int`; a module whose arguments are made from another t
 
 from __future__ import annotations
 
-import gc
 import io
 import os
 import sys
@@ -139,13 +138,7 @@ def _unknown(arguments: Sequence[str], known: Sequence[str]) -> str:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run one command; the console script `markscheme`."""
-    if argv is None:
-        # Most objects live until the command ends; searching them for cycles cost a sixth of the processor time of a
-        # run (perf/overhead.py).
-        gc.set_threshold(100_000, 10, 10)
-        # OpenBLAS, which comes with numpy, starts threads that wait for work: actively, for 20 ms of processor time.
-        os.environ.setdefault("OPENBLAS_THREAD_TIMEOUT", "4")
+    """Run one command; return its exit code."""
     _open_streams()
     from markscheme.errors import speaking
 
@@ -171,8 +164,6 @@ def main(argv: Sequence[str] | None = None) -> int:
             sys.stderr.flush()
         except OSError:
             _forget(sys.stderr)
-    if argv is None:
-        gc.freeze()  # skip the last search for cycles
     return status
 
 

@@ -12,6 +12,7 @@ from markscheme.config import RunConfig
 from markscheme.errors import ModelError, UsageError, needed, option
 from markscheme.models.addresses import with_environment
 from markscheme.models.base import Model
+from markscheme.models.certificates import certificates_when_used
 from markscheme.models.secrets import check_key_variable, guard
 from markscheme.objects import is_object_spec
 
@@ -139,7 +140,8 @@ def _factory(spec: str) -> Callable[[str, RunConfig], object]:
     backend = spec.partition("/")[0]
     if backend in BACKENDS:
         # A backend that runs in this process may lack its library; the others need nothing beyond our own dependencies.
-        create: Callable[[str, RunConfig], object] = needed(f"markscheme.models.{backend}", "hf").create
+        with certificates_when_used():
+            create: Callable[[str, RunConfig], object] = needed(f"markscheme.models.{backend}", "hf").create
         return create
     (point, *_) = entry_points(group=ENTRY_POINTS, name=backend)
     try:

@@ -31,7 +31,7 @@ from markscheme.prompts import prompts_sha256
 from markscheme.reporting.summary import finish
 from markscheme.running.closing import close, mark_the_rest
 from markscheme.running.event_loop import run_async
-from markscheme.running.prepare import package_versions
+from markscheme.running.prepare import package_versions, platform_name
 from markscheme.runs.folder import IMPORTED, Manifest, Run
 from markscheme.runs.journal import Journal
 from markscheme.types import Problem, Prompt, Question, Response
@@ -116,7 +116,7 @@ def import_log(path: Path, out: Path, *, benchmark: str | None = None, protocol:
             started=log.started,
             packages=package_versions(),
             python=platform.python_version(),
-            platform=platform.platform(),
+            platform=platform_name(),
             sampling=log.sampling,
         )
         run = Run.create(folder, manifest, asked)

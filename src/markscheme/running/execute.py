@@ -34,7 +34,7 @@ from markscheme.running.event_loop import run_async
 from markscheme.running.interrupts import Interrupts, signals_kept
 from markscheme.running.limits import choose_limit
 from markscheme.running.live import Live
-from markscheme.running.prepare import Prepared, git_revision, package_versions, prepare
+from markscheme.running.prepare import Prepared, git_revision, package_versions, platform_name, prepare
 from markscheme.running.resuming import checked_questions, grow, object_digests, resumed_config
 from markscheme.running.reuse import reuse_answers
 from markscheme.running.rounds import Looks, Rounds, baseline_of, first_round
@@ -234,7 +234,7 @@ def _manifest(
         started=now(),
         packages=package_versions(),
         python=platform.python_version(),
-        platform=platform.platform(),
+        platform=platform_name(),
         git_revision=git_revision(),
         objects=object_digests(config),
     )

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import platform
 import re
 import subprocess
+import sys
 from collections.abc import Sequence
 from importlib.metadata import PackageNotFoundError, distribution
 from typing import NamedTuple
@@ -73,6 +76,14 @@ def package_versions() -> dict[str, str]:
         ):  # `version` would parse the whole description of the package, which is longer
             versions[name] = found[1]
     return versions
+
+
+def platform_name() -> str:
+    """Return what `platform.platform()` returns, on Linux without starting `uname -p` for it."""
+    if sys.platform != "linux":
+        return platform.platform()
+    about, libc = os.uname(), "".join(platform.libc_ver())
+    return "-".join(filter(None, [about.sysname, about.release, about.machine, libc and f"with-{libc}"]))
 
 
 def git_revision() -> str | None:
