@@ -107,7 +107,7 @@ def test_outputs_with_a_bad_line_name_the_line(tmp_path, line):
 
 
 def test_outputs_from_nowhere_say_so(tmp_path):
-    with pytest.raises(DataError, match="nothing.jsonl does not exist"):
+    with pytest.raises(DataError, match=r"nothing\.jsonl does not exist"):
         Outputs(tmp_path / "nothing.jsonl")
 
 
