@@ -136,7 +136,7 @@ def ends_with_answer(text: str, start: int, end: int) -> bool:
 
 
 def _is_lone_answer(lexed: Lexed, last: Clause) -> bool:
-    """True if the last line is no more than "B" or "Option B"; a clause within a line may be any thought."""
+    """True if the last line is just "B" or "Option B"; a clause within a line may be any thought."""
     lead = lexed.text[: lexed.tokens[last.first].start].rstrip(' *_#>"')[-1:]
     return lead in ("\n", "") and last.last - last.first < 7 and bool(last.kinds & (_TELLING | kinds.ANSWER))
 
