@@ -163,9 +163,9 @@ def test_model_when_it_has_sampling_defaults_of_its_own_then_they_are_not_used(t
         ("hf/", {}, UsageError, "hf/PATH"),
         ("hf/x", {"extra_field": ("batches=3",)}, UsageError, "does not know --extra-field batches"),
         ("hf/x", {"extra_field": ("batch_size=0",)}, UsageError, "not a positive whole number"),
-        ("hf/x", {"extra_field": ("device=gpu",)}, UsageError, "device=gpu is no device"),
-        ("hf/x", {"extra_field": ("dtype=bf16",)}, UsageError, "dtype=bf16 is no type of torch"),
-        ("hf/x", {"extra_field": ("dtype=nn",)}, UsageError, "dtype=nn is no type of torch"),
+        ("hf/x", {"extra_field": ("device=gpu",)}, UsageError, "device=gpu is not a device"),
+        ("hf/x", {"extra_field": ("dtype=bf16",)}, UsageError, "dtype=bf16 is not a torch dtype"),
+        ("hf/x", {"extra_field": ("dtype=nn",)}, UsageError, "dtype=nn is not a torch dtype"),
         ("hf//no/such/folder", {}, ModelError, "cannot load '/no/such/folder'"),
     ],
 )

@@ -81,7 +81,9 @@ def load(
     except RuntimeError as error:
         raise UsageError(f"{option('extra_field')} device={device} is not a device: {first_line(error)}") from None
     if dtype is not None and not isinstance(getattr(torch, str(dtype), None), torch.dtype):
-        raise UsageError(f"{option('extra_field')} dtype={dtype} is not a torch dtype; say bfloat16, float16 or float32")
+        raise UsageError(
+            f"{option('extra_field')} dtype={dtype} is not a torch dtype; say bfloat16, float16 or float32"
+        )
     # Half precision is slower than single on a CPU, so it is used there only on request.
     kind = dtype or ("float32" if place.type == "cpu" else "auto")
     path = str(Path(target).expanduser()) if Path(target).expanduser().exists() else target
