@@ -15,6 +15,7 @@ from numbers import Number
 from typing import TYPE_CHECKING, Any
 
 import msgspec
+from msgspec.structs import replace
 
 from markscheme.errors import MarkingError, MarkschemeError, UsageError
 from markscheme.marking.protocol import Assessment, Protocol, get_protocol
@@ -202,7 +203,7 @@ def _with_absence(assessment: Assessment, text: str, response: Response | None =
     if assessment.verdict is not Verdict.NO_ANSWER and len(text) > 1_000 and response is None:
         return assessment
     flag = absence(text, response)
-    return assessment if flag is None else assessment._replace(flags=(*assessment.flags, flag))
+    return assessment if flag is None else replace(assessment, flags=(*assessment.flags, flag))
 
 
 # The flag of a mark whose protocol raised, which is a bug in the protocol and not the fault of the response.
@@ -218,7 +219,7 @@ def _assess(rule: Protocol, sections: ResponseSections, gold: Gold) -> Assessmen
         why = f"{FAILED}: {type(failure).__name__}: {failure}"[:300]
         return Assessment(Verdict.UNMARKABLE, why=why, flags=(FAILED,))
     if assessment.verdict is Verdict.NO_ANSWER and rule.gold != "opinion" and is_cut_off(sections):
-        return assessment._replace(verdict=Verdict.TRUNCATED, why="cut off before an answer")
+        return replace(assessment, verdict=Verdict.TRUNCATED, why="cut off before an answer")
     return assessment
 
 
@@ -231,10 +232,16 @@ def _writable(text: str) -> str:
 
 
 def _as_mark(assessment: Assessment, rule: Protocol, key: str, sample: int) -> Mark:
-    verdict, answer, why, span, flags = assessment
+    answer, why = assessment.answer, _writable(assessment.why)
     if answer is not None:
         answer = _writable(answer[:MAX_ANSWER])
-    why = _writable(why)
     return Mark(
-        verdict=verdict, protocol=rule.label, answer=answer, why=why, span=span, flags=flags, key=key, sample=sample
+        verdict=assessment.verdict,
+        protocol=rule.label,
+        answer=answer,
+        why=why,
+        span=assessment.span,
+        flags=assessment.flags,
+        key=key,
+        sample=sample,
     )

@@ -10,7 +10,9 @@ import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal
+
+from msgspec import Struct
 
 from markscheme.errors import UsageError
 from markscheme.marking.reading.sections import ResponseSections
@@ -26,7 +28,7 @@ GoldKind = Literal["text", "number", "countdown", "any", "opinion"]
 ENTRY_POINTS = "markscheme.protocols"
 
 
-class Assessment(NamedTuple):
+class Assessment(Struct, frozen=True, gc=False):
     """A protocol's judgement of a response: the verdict and what a person needs to check it."""
 
     verdict: Verdict

@@ -9,7 +9,10 @@ from __future__ import annotations
 import re
 from fractions import Fraction
 from functools import lru_cache
-from typing import Final, NamedTuple
+from typing import Final
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from markscheme.marking.equality import AnswerComparison, compare
 from markscheme.marking.equality.units import unit_asked
@@ -38,7 +41,7 @@ _MATHEMATICAL: Final = re.compile(r"[\d\\$=+^]")
 _GROUPS: Final = (("yes", "no"), ("true", "false"), ("none", "all", "unknown"))
 
 
-class Asked(NamedTuple):
+class Asked(Struct, frozen=True, gc=False):
     """A gold answer and the kind of answer it asks for, which is all that the reader knows of it."""
 
     answer: str
@@ -105,8 +108,8 @@ def judge(sections: ResponseSections, gold: Gold) -> Assessment:
         return Assessment(Verdict.WRONG, reading.answer, "longer than any answer", reading.span)
     found = _compared(sections, reading, right)
     if found.verdict is Verdict.CORRECT and sections.statement and _is_restated(sections, found, right.answer):
-        return found._replace(
-            verdict=Verdict.WRONG, why="repeats a formula of the statement", flags=(*found.flags, "restated")
+        return replace(
+            found, verdict=Verdict.WRONG, why="repeats a formula of the statement", flags=(*found.flags, "restated")
         )
     return found
 
@@ -116,7 +119,7 @@ def _letter_or_value(letter: Reading | None, value: Reading | None) -> Reading |
     if letter is None or value is None:
         return letter or value
     first, second = (value, letter) if value.rank > letter.rank else (letter, value)
-    return first._replace(alternative=second.answer)
+    return replace(first, alternative=second.answer)
 
 
 def _compared(sections: ResponseSections, reading: Reading, right: Asked) -> Assessment:

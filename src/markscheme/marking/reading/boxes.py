@@ -8,7 +8,9 @@ take linear time.
 from __future__ import annotations
 
 import re
-from typing import Final, NamedTuple
+from typing import Final
+
+from msgspec import Struct
 
 from markscheme.marking.reading.words import either, listed
 
@@ -41,7 +43,7 @@ _UNKNOWN: Final = re.compile(
 _APPROXIMATELY: Final = re.compile(rf"(?:\\approx|≈|\\simeq|,?\s*{either('approximately')})[^\n\\{{}}]{{0,20}}\s*")
 
 
-class ExtractedAnswer(NamedTuple):
+class ExtractedAnswer(Struct, frozen=True, gc=False):
     """An answer in the text. `parts` holds the boxes of a list in several boxes."""
 
     content: str
@@ -60,7 +62,7 @@ def trimmed(text: str, start: int, end: int, form: str) -> ExtractedAnswer:
     return ExtractedAnswer(content, start, start + len(content), form)
 
 
-class Box(NamedTuple):
+class Box(Struct, frozen=True, gc=False):
     """The content of a box, its position, and the start and end of the command."""
 
     content: str

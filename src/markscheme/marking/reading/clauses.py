@@ -7,7 +7,10 @@ every form of answer whether a value is asserted; the words come from the lexico
 from __future__ import annotations
 
 from collections.abc import Collection
-from typing import Final, NamedTuple
+from typing import Final
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from markscheme.marking.reading import kinds
 from markscheme.marking.reading.lexer import Lexed, Token
@@ -37,7 +40,7 @@ _SKIPPED: Final = kinds.EMPHASIS | kinds.OPEN | kinds.CLOSE
 _CONTENT: Final = ~(kinds.EMPHASIS | kinds.CLOSE)
 
 
-class Clause(NamedTuple):
+class Clause(Struct, frozen=True, gc=False):
     """Tokens `first` to `last`, without the one that ends the clause."""
 
     first: int
@@ -69,7 +72,7 @@ def _cut(lexed: Lexed) -> list[Clause]:
             if lexed.has(_CONTENT, first, at - 1):
                 found.append(Clause(first, at - 1, opener, form & _ENDS, supposed))
             elif form & kinds.ASKS and found:
-                found[-1] = found[-1]._replace(ender=kinds.ASKS)
+                found[-1] = replace(found[-1], ender=kinds.ASKS)
             first, opener = at + 1, 0
         elif at == first and at and form & kinds.OTHER and lexed.text[token.start : token.end + 1] in _BULLETS:
             first = at + 1
@@ -88,8 +91,8 @@ def _cut(lexed: Lexed) -> list[Clause]:
         found.append(Clause(first, len(tokens) - 1, opener, kinds.LINE))
     for at, following in enumerate(found[1:]):
         if found[at].ender == kinds.WORD and following.opener & kinds.IF:
-            found[at] = found[at]._replace(supposed=True)
-    return [each._replace(kinds=lexed.union(each.first, each.last)) for each in found]
+            found[at] = replace(found[at], supposed=True)
+    return [replace(each, kinds=lexed.union(each.first, each.last)) for each in found]
 
 
 def _begins_clause(lexed: Lexed, at: int, first: int) -> bool:

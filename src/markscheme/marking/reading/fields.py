@@ -9,6 +9,8 @@ from __future__ import annotations
 import re
 from typing import Final
 
+from msgspec.structs import replace
+
 from markscheme.marking.reading.boxes import TRIES, ExtractedAnswer, trimmed
 from markscheme.marking.reading.words import either, listed, mark
 
@@ -48,7 +50,7 @@ def json_answer(text: str, start: int, end: int) -> ExtractedAnswer | None:
             continue
         outer_end = _object_end(text, value.outer_end, end)
         if primary or not text[outer_end:end].strip(" \n\t`"):
-            return value._replace(outer_end=outer_end)
+            return replace(value, outer_end=outer_end)
     return None
 
 
@@ -58,14 +60,14 @@ def _value(text: str, at: int, end: int) -> ExtractedAnswer | None:
     opened = text[at]
     if opened in "\"'“":
         close = _closing_quote(text, at + 1, limit, "”" if opened == "“" else opened)
-        return _decoded(text, at + 1, close)._replace(outer_end=close + 1) if close >= 0 else None
+        return replace(_decoded(text, at + 1, close), outer_end=close + 1) if close >= 0 else None
     if opened in "[{":
         finish = _closing_bracket(text, at, limit) + 1
         return ExtractedAnswer(_flattened(text[at:finish]), at, finish, "json", outer_end=finish) if finish else None
     stop = _BARE_END.search(text, at, limit)
     finish = stop.start() if stop else limit
     bare = trimmed(text, at, finish, "json")
-    return bare._replace(content=bare.content.strip("*` "), outer_end=finish)
+    return replace(bare, content=bare.content.strip("*` "), outer_end=finish)
 
 
 _QUOTE_FOLLOWS: Final = re.compile(r"\s{0,40}+(?:[,}\]]|```|\Z)|[ \t]{0,8}+\n")
@@ -107,7 +109,7 @@ def _decoded(text: str, start: int, end: int) -> ExtractedAnswer:
     if "\\" not in value.content:
         return value
     escapes = _JSON_ESCAPE if _ESCAPED_COMMAND.search(value.content) else _ESCAPE
-    return value._replace(content=escapes.sub(_unescaped, value.content).strip())
+    return replace(value, content=escapes.sub(_unescaped, value.content).strip())
 
 
 def _unescaped(escape: re.Match[str]) -> str:

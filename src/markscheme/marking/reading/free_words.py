@@ -12,6 +12,8 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import Final
 
+from msgspec.structs import replace
+
 from markscheme.marking.reading import kinds
 from markscheme.marking.reading.clauses import Clause
 from markscheme.marking.reading.lexer import Lexed, lex
@@ -76,7 +78,7 @@ def said_after(lexed: Lexed, kind: Kind, first: int, slot: int, last: int) -> Va
     value, said = value_in(lexed, kind, slot, last), None
     if value is not None and tokens[slot - 1].kinds & (kinds.COLON | kinds.EMPHASIS):
         said = _predicate(lexed, kind, slot, last)
-    return value if value is None or said is None or not said.parts else value._replace(parts=said.parts)
+    return value if value is None or said is None or not said.parts else replace(value, parts=said.parts)
 
 
 def new_words(lexed: Lexed, kind: Kind, first: int, last: int) -> Value | None:
@@ -142,7 +144,7 @@ def _run(lexed: Lexed, kind: Kind, first: int, last: int) -> Value | None:
     if end < last and tokens[end + 1].kinds & kinds.COMMA:
         further = next((at for at in range(end + 2, last + 1) if not _is_new(lexed, kind, at)), last + 1)
         if further > end + 2:  # "Chicago, Illinois"
-            value = value._replace(parts=(lexed.said(begin, further - 1).strip(),))
+            value = replace(value, parts=(lexed.said(begin, further - 1).strip(),))
     return value
 
 
@@ -211,14 +213,14 @@ def _predicate(lexed: Lexed, kind: Kind, first: int, last: int) -> Value | None:
             value = value_in(lexed, kind, at + 1, last)
             agent = _agent(lexed, kind, value, last) if value is not None and value.first == at + 1 else None
             subject = agent or (_subject(lexed, kind, first, at - 1) if value is not None else None)
-            return value if value is None or subject is None else value._replace(parts=(subject.content,))
+            return value if value is None or subject is None else replace(value, parts=(subject.content,))
     value = value_in(lexed, kind, first, last)
     verb = next((at for at in range(first, last) if lexed.tokens[at].kinds == kinds.WORD | kinds.CONNECT), first)
     named = _after_name(lexed, first, last)
     verb = verb if named is None or verb == named + 1 else named
     alone = value is not None and not lexed.has(kinds.AND | kinds.OR | kinds.BUT, verb, value.last)
     subject = _subject(lexed, kind, first, verb - 1) if alone else None
-    return value if value is None or subject is None else value._replace(parts=(subject.content,))
+    return value if value is None or subject is None else replace(value, parts=(subject.content,))
 
 
 def _after_name(lexed: Lexed, first: int, last: int) -> int | None:

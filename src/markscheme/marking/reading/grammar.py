@@ -7,7 +7,10 @@ statement of the highest rank wins.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Final, NamedTuple
+from typing import Final
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from markscheme.marking.reading import kinds
 from markscheme.marking.reading.clauses import (
@@ -47,7 +50,7 @@ _OPENING: Final = 20  # most characters before the first word of a text
 _SHORT_LINE: Final = 12  # most tokens of a line that consists of a value only
 
 
-class Candidate(NamedTuple):
+class Candidate(Struct, frozen=True, gc=False):
     """A possible answer found in a clause."""
 
     rank: int
@@ -79,7 +82,7 @@ def _candidates(lexed: Lexed, kind: Kind, plainly: bool) -> list[Candidate]:
         here = clause.kinds
         failed = remarking and bool(found) and bool(here & kinds.BAD or (here & kinds.NOT and here & kinds.GOOD))
         if failed:
-            found[-1] = found[-1]._replace(mood=RETRACTED)  # the check failed
+            found[-1] = replace(found[-1], mood=RETRACTED)  # the check failed
         remarking = not failed and (
             (remarking and not here & (kinds.SO | kinds.ANSWER | kinds.FINAL) and not _is_alone(lexed, clause, kind))
             or (bool(here & kinds.REMARK) and not clause.opener & kinds.BECAUSE and _is_remark(lexed, clause))
@@ -97,15 +100,15 @@ def _candidates(lexed: Lexed, kind: Kind, plainly: bool) -> list[Candidate]:
             said = []
         agrees = kind.name == "word" and found and found[-1].value.content in _NEGATIVE  # "No. That is impossible."
         if found and not said and not agrees and takes_back(lexed, clause, named):
-            found[-1] = found[-1]._replace(mood=RETRACTED)
+            found[-1] = replace(found[-1], mood=RETRACTED)
         elif found and said:
             if here & kinds.BUT and _corrects(lexed, clause, said[-1]):
-                said = [each._replace(rank=max(each.rank, found[-1].rank)) for each in said]
+                said = [replace(each, rank=max(each.rank, found[-1].rank)) for each in said]
             another = here & (kinds.RETRACT | kinds.NO) and _takes_another(lexed, clause)
             if another or reconsidered:
-                said = [each._replace(rank=max(each.rank, found[-1].rank)) for each in said]
+                said = [replace(each, rank=max(each.rank, found[-1].rank)) for each in said]
             if another:
-                found[-1] = found[-1]._replace(mood=RETRACTED)
+                found[-1] = replace(found[-1], mood=RETRACTED)
         reconsidered = not said and (reconsidered or bool(here & kinds.RETRACT))
         found.extend(_unspoken(lexed, clause, number, kind, said) or said)
     return found
@@ -154,7 +157,7 @@ def best(found: list[Candidate]) -> Candidate | None:
     if any(each.closeness for each in asserted):
         concluded = [each for each in asserted if each.rule == "concluded" and each.closeness]
         closest = concluded[-1] if concluded else max(reversed(asserted), key=lambda each: each.closeness)
-        return closest._replace(rank=STATED) if closest.closeness > 1 else closest
+        return replace(closest, rank=STATED) if closest.closeness > 1 else closest
     apart = [each for each in asserted if each.rank == CONCLUDED]
     return asserted[0] if apart == asserted[:1] and apart[0].rule == "set apart" else asserted[-1]
 
@@ -195,7 +198,7 @@ def _of_clause(
         return
     for rank, rule, value in _stated(lexed, clause, kind, heading, plainly):
         own = _has_its_text(lexed, clause, kind, value, heading) or (kind.name == "word" and _is_answered(lexed, value))
-        said = clause._replace(last=value.last) if own else clause
+        said = replace(clause, last=value.last) if own else clause
         mood = mood_of(lexed, said, value.first, value.last)
         if mood == ASKED and rule == "a label":
             mood = ASSERTED  # a choice whose text is a question

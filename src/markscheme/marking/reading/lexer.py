@@ -9,14 +9,17 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Hashable, Mapping
 from functools import cache, lru_cache
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from markscheme.marking.reading import kinds
 from markscheme.marking.reading.boxes import closing_brace
 from markscheme.marking.reading.words import WORD_PATTERN, Vocabulary, english, language_of, unspaced_words, vocabulary
 
 
-class Token(NamedTuple):
+class Token(Struct, frozen=True, gc=False):
     """A piece of text: its bits in `kinds`, and its position."""
 
     kinds: int
@@ -86,7 +89,7 @@ def _forms_at(character: str) -> tuple[tuple[int, _Match], ...]:
     return tuple((form, body.match) for form, first, body in _PATTERNS if first.match(character))
 
 
-class Lexed(NamedTuple):
+class Lexed(Struct, frozen=True, gc=False):
     """The tokens of `text[start:end]` and the vocabulary used to read them."""
 
     text: str
@@ -121,7 +124,7 @@ def lex(text: str, start: int, end: int, choices: Mapping[str, str] | None = Non
     if not choices:
         return lexed
     labels: dict[str, str] = {}
-    return lexed._replace(tokens=_with_choices(text, lexed.tokens, choices, labels), labels=labels, made={})
+    return replace(lexed, tokens=_with_choices(text, lexed.tokens, choices, labels), labels=labels, made={})
 
 
 @lru_cache(maxsize=8)  # the ending of a response is read at its answer

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import re
-from typing import Final, NamedTuple
+from typing import Final
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from markscheme.marking.reading import kinds
 from markscheme.marking.reading.lexer import FUNCTIONS, Lexed
@@ -24,7 +27,7 @@ _COUNTED: Final = kinds.NUMBER | kinds.FORMULA
 _GREEK_END: Final = "\u0400"  # preceded by Latin and Greek letters
 
 
-class Value(NamedTuple):
+class Value(Struct, frozen=True, gc=False):
     """A value: its tokens, its text, and the values offered together."""
 
     first: int
@@ -52,12 +55,12 @@ def number_or_formula(lexed: Lexed, first: int, last: int) -> Value | None:
             rooted = at > first and lexed.said(at - 1, at - 1) == "√"
             value = _plain(lexed, at - rooted, last)
             negative = at > first and tokens[at - 1].kinds & kinds.MINUS
-            return value._replace(content=f"-{value.content}") if negative else value
+            return replace(value, content=f"-{value.content}") if negative else value
         if here & kinds.NUMERAL:
             value = _spelled(lexed, at, last)
             signed = "-" if value.content[0].isdigit() else "minus "
             negative = at > first and tokens[at - 1].kinds & kinds.MINUS
-            return value._replace(content=f"{signed}{value.content}") if negative else value
+            return replace(value, content=f"{signed}{value.content}") if negative else value
     return None
 
 

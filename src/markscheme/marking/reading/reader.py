@@ -5,7 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from functools import lru_cache
-from typing import Final, NamedTuple
+from typing import Final
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from markscheme.marking.reading import kinds
 from markscheme.marking.reading.boxes import ExtractedAnswer, boxed_answer
@@ -43,6 +46,7 @@ _LAST_LINE: Final = 120  # characters of a last line that is read first: "ANSWER
 _LONGEST_LINE: Final = 200
 _LOOP: Final = 4
 _LITTLE: Final = 20
+_LASTING: Final = 1_000  # longer answers are not remembered
 _ROUNDS: Final = 100
 _BARE: Final = 300
 _FEW_WORDS: Final = 40  # longest response that consists of an answer in words
@@ -58,7 +62,7 @@ _MARKED: Final = re.compile(r"__|[.!?]\s|[:#？。]|\d\s\d|[(\[][A-J][)\]]")
 _NOT_ALL: Final = MOODY | kinds.ASK | kinds.REMARK | kinds.STEP | kinds.IS | kinds.IF
 
 
-class Reading(NamedTuple):
+class Reading(Struct, frozen=True, gc=False):
     """The answer of a response, and how it is expressed."""
 
     answer: str
@@ -76,7 +80,7 @@ class Reading(NamedTuple):
         return self.start, self.end
 
 
-class _Wanted(NamedTuple):
+class _Wanted(Struct, frozen=True, gc=False):
     """What is searched in prose: the kind of value, the lowest rank, and the texts of the choices if known."""
 
     kind: Kind
@@ -116,7 +120,7 @@ def prepared(sections: ResponseSections) -> tuple[ResponseSections, dict[str, st
     """Return a response with plain digits and without ornaments, positions unchanged, and the texts of its choices."""
     if not sections.text.isascii():
         sections = sections.undecorated()
-        sections = sections._replace(text=ascii_digits(sections.text))
+        sections = replace(sections, text=ascii_digits(sections.text))
     known = sections.statement or sections.choices
     return sections, choice_texts(sections.choices, sections.statement) if known else {}
 
@@ -138,7 +142,7 @@ def _read(sections: ResponseSections, kind: Kind, texts: Mapping[str, str]) -> R
         return _in_prose(text, outer, end, _Wanted(kind))
     if mood != ASSERTED:
         return None
-    reading = _of_typeset(typeset, kind, text[max(start, typeset.start - NEAR) : typeset.start])
+    reading = _of_typeset(text, start, typeset, kind)
     if kind.name == "letter" and not _LETTER_SET.fullmatch(reading.answer):
         return _in_prose(text, start, end, _Wanted(kind, CONCLUDED)) or reading
     return reading
@@ -170,7 +174,7 @@ def _in_first_line(text: str, start: int, end: int, kind: Kind) -> Reading | Non
     found = candidates(lex(text, begin, line), kind)
     if reading is None or found[0].rule not in ("a line of its own", "a label") or reading.rule != found[0].rule:
         return None
-    return reading._replace(rule="the first line", rank=STATED)
+    return replace(reading, rule="the first line", rank=STATED)
 
 
 def _bare_answer(text: str, start: int, end: int) -> Reading | None:
@@ -232,12 +236,12 @@ def _by_choice(
         letter = reading.answer.strip("()[]. ") if reading is not None else ""
         if reading is None or letter not in texts:
             return reading
-        return reading._replace(answer=texts[letter], alternative=reading.alternative or letter)
+        return replace(reading, answer=texts[letter], alternative=reading.alternative or letter)
     if reading is not None and set(reading.answer) <= texts.keys():
         return reading
     for said in (reading, _read(sections, VALUE, {})):
         if said is not None and (letter := _choice_said(said, texts)):
-            return said._replace(answer=letter)
+            return replace(said, answer=letter)
     return reading
 
 
@@ -252,32 +256,49 @@ def _choice_said(reading: Reading, texts: Mapping[str, str]) -> str:
     return ""
 
 
-def _of_typeset(typeset: ExtractedAnswer, kind: Kind, lead: str) -> Reading:
-    """Return the reading of a typeset answer with the text before it: a list, a sentence, a number with its unit."""
-    content, start, end, form, *_ = typeset
-    if form == "json" and lead[-1:] not in ("'", '"') and content.startswith("[") and "," in content:
-        return Reading(content, start, end, "json", ASSERTED, content[1:-1].replace(",", ";"))
-    worded = content
-    if "\\" in content and (kind.name != "value" or is_worded(content)):
-        worded = as_prose(content, formulas=kind.name == "value")
+def _of_typeset(text: str, start: int, typeset: ExtractedAnswer, kind: Kind) -> Reading:
+    """Return the reading of a typeset answer: a list, a sentence, a number with its unit."""
+    content, form, begin = typeset.content, typeset.form, typeset.start
+    if form == "json" and content.startswith("[") and "," in content and text[begin - 1] not in ("'", '"'):
+        return Reading(content, begin, typeset.end, "json", ASSERTED, content[1:-1].replace(",", ";"))
+    prose = _prose_of(content, form, kind.name)
+    language = ""
+    if prose is not None and len(prose) < _LITTLE < begin - start:  # a word or two are too few to tell their language
+        language = language_of(text[max(start, begin - NEAR) : begin].rpartition("\\")[0])
+    meanings = _meanings if len(content) < _LASTING else _meanings.__wrapped__
+    answer, alternative = meanings(content, prose, form, kind, language)
+    return Reading(answer, begin, typeset.end, form, ASSERTED, alternative, typeset.parts)
+
+
+def _prose_of(content: str, form: str, kind: str) -> str | None:
+    """Return the words of a typeset answer that is to be read like a sentence, `None` for plain mathematics."""
+    words = content
+    if "\\" in content and (kind != "value" or is_worded(content)):
+        words = as_prose(content, formulas=kind == "value")
+    sentence = kind in ("letter", "word") or words != content or (form != "boxed" and not content.isdecimal())
+    return words if sentence else None
+
+
+@lru_cache(maxsize=4096)  # the samples of a problem repeat the same answers
+def _meanings(content: str, prose: str | None, form: str, kind: Kind, language: str) -> tuple[str, str | None]:
+    """Return a typeset answer and its alternative."""
     alternative = other_writing(content, form) if kind.name == "value" else None
-    if kind.name in ("letter", "word") or worded is not content or (form != "boxed" and not content.isdecimal()):
-        # a word or two are too few to tell their language
-        language = language_of(lead.rpartition("\\")[0]) if len(lead) > _LITTLE and len(worded) < _LITTLE else ""
-        inner = _in_prose(worded, 0, len(worded), _Wanted(kind, language=language))
-        lexed = lex(worded, 0, len(worded), language=language)
-        two = kind is VALUE and says_two(lexed)
-        alternative = None if two and form == "json" else alternative
-        otherwise = opens_bounded(lexed) or two
-        if inner is not None and kind is VALUE and inner.rank == SAID:
-            otherwise = otherwise or counts_another(lexed, inner.answer)
-        if inner is not None and inner.answer != content and not otherwise:
-            alternative = alternative or inner.alternative or inner.answer
+    if prose is None:
+        return content, alternative
+    inner = _in_prose(prose, 0, len(prose), _Wanted(kind, language=language))
+    lexed = lex(prose, 0, len(prose), language=language)
+    two = kind is VALUE and says_two(lexed)
+    alternative = None if two and form == "json" else alternative
+    otherwise = opens_bounded(lexed) or two
+    if inner is not None and kind is VALUE and inner.rank == SAID:
+        otherwise = otherwise or counts_another(lexed, inner.answer)
+    if inner is not None and inner.answer != content and not otherwise:
+        alternative = alternative or inner.alternative or inner.answer
     if kind.name != "value":
-        content = worded
+        content = prose
     if kind.name in ("letter", "word") and alternative is not None:
         content, alternative = alternative, content
-    return Reading(content, start, end, form, ASSERTED, alternative, typeset.parts)
+    return content, alternative
 
 
 def _mood_around(text: str, start: int, end: int, typeset: ExtractedAnswer, outer: int, more: bool) -> str:
@@ -300,7 +321,7 @@ def _mood_around(text: str, start: int, end: int, typeset: ExtractedAnswer, oute
     if mood in (DENIED, OPERATED, HEDGED) or clause.ender == kinds.ASKS:
         return mood
     rest = next((place for place in range(at, clause.last + 1) if lexed.tokens[place].start >= outer), None)
-    after = [] if rest is None else [clause._replace(first=rest)]
+    after = [] if rest is None else [replace(clause, first=rest)]
     taken = any(takes_back(lexed, each) for each in (*after, *parts[number + 1 : number + 3]))
     return RETRACTED if taken else ASSERTED
 

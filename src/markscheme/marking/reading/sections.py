@@ -8,7 +8,10 @@ takes 2 µs.
 from __future__ import annotations
 
 import re
-from typing import Final, NamedTuple
+from typing import Final
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from markscheme.marking.reading.words import either, listed, mark, thinking
 from markscheme.types import Problem
@@ -22,7 +25,7 @@ _DECORATED: Final = 1_000  # characters from the end in which they are searched
 _HEAD: Final = 200  # thinking opens a response, so rarer tags are not searched further in
 
 
-class ResponseSections(NamedTuple):
+class ResponseSections(Struct, frozen=True, gc=False):
     """A response text and the region `[start, end)` that is searched for its answer."""
 
     text: str
@@ -55,7 +58,7 @@ class ResponseSections(NamedTuple):
         tail = _ORNAMENTS.sub(" ", self.text[at : self.end])
         end = at + len(tail.rstrip())  # the last line of a frame is not an unfinished line
         sequel_end = end if self.sequel_end == self.end else self.sequel_end
-        return self._replace(text=self.text[:at] + tail + self.text[self.end :], end=end, sequel_end=sequel_end)
+        return replace(self, text=self.text[:at] + tail + self.text[self.end :], end=end, sequel_end=sequel_end)
 
 
 def read(

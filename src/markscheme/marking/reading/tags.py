@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from typing import Final
 
+from msgspec.structs import replace
+
 from markscheme.marking.reading.boxes import MAX_CONTENT, TRIES, ExtractedAnswer, last_box, trimmed
 from markscheme.marking.reading.words import either, listed, mark
 
@@ -27,9 +29,9 @@ def tagged_answer(text: str, start: int, end: int) -> ExtractedAnswer | None:
         broken = _BROKEN.search(text, opened.end(), limit) if closed < 0 else None
         answer = trimmed(text, opened.end(), closed if closed >= 0 else broken.start() if broken else limit, "tagged")
         if answer.content and closed >= 0:
-            return answer._replace(outer_end=closed + len(opened[0]) + 1)
+            return replace(answer, outer_end=closed + len(opened[0]) + 1)
         if answer.content and opened[1] not in _HEADING_TAGS:
-            left_open = left_open or answer._replace(outer_end=answer.end)
+            left_open = left_open or replace(answer, outer_end=answer.end)
     return left_open
 
 
@@ -40,7 +42,7 @@ def closed_answer(text: str, start: int, end: int) -> ExtractedAnswer | None:
         return None
     line = max(text.rfind("\n", start, closing.start()), text.rfind(">", start, closing.start()), start - 1) + 1
     answer = trimmed(text, line, closing.start(), "tagged")
-    return answer._replace(outer_end=closing.end()) if answer.content else None
+    return replace(answer, outer_end=closing.end()) if answer.content else None
 
 
 def finished_answer(text: str, start: int, end: int) -> ExtractedAnswer | None:
@@ -49,7 +51,7 @@ def finished_answer(text: str, start: int, end: int) -> ExtractedAnswer | None:
     begin = at + len(_FINISH)
     closed = text.find("]", begin, min(end, at + 300)) if at >= 0 else -1
     answer = trimmed(text, begin, closed, "tagged") if closed > begin else None
-    return answer._replace(outer_end=closed + 1) if answer is not None and answer.content else None
+    return replace(answer, outer_end=closed + 1) if answer is not None and answer.content else None
 
 
 # `#### 2. …`, `#### **Step 1**` and `#### 3rd case` are headings.
