@@ -73,7 +73,7 @@ def _cut(lexed: Lexed) -> list[Clause]:
                 found.append(Clause(first, at - 1, opener, form & _ENDS, supposed))
             elif form & kinds.ASKS and found:
                 found[-1] = replace(found[-1], ender=kinds.ASKS)
-            first, opener = at + 1, 0
+            first, opener, supposed = at + 1, 0, False
         elif at == first and at and form & kinds.OTHER and lexed.text[token.start : token.end + 1] in _BULLETS:
             first = at + 1
         elif depth == 0 and form & kinds.NOT and form & kinds.BUT and _denies(lexed, at, first):

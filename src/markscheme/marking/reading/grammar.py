@@ -44,6 +44,7 @@ _TELLING: Final = kinds.WORD | kinds.NUMBER | kinds.LETTER | kinds.FORMULA | kin
 VALUES: Final = _TELLING & ~kinds.WORD | kinds.NUMERAL | kinds.SYMBOL  # one of these is in every number or expression
 _NAMES: Final = kinds.ANSWER | kinds.RESULT
 _NEGATIVE: Final = ("no", "false", "none")
+_SAME: Final = LIGHT | kinds.RESULT | kinds.IS | kinds.UNIT | kinds.FINAL  # words for the answer itself
 _PHRASE: Final = 10  # tokens between "answer" and "is": "the answer to the second part of the problem is"
 _HEADING: Final = 6  # most words of a line that only announces the answer
 _OPENING: Final = 20  # most characters before the first word of a text
@@ -305,6 +306,12 @@ def _chosen(lexed: Lexed, clause: Clause, kind: Kind) -> Iterator[tuple[int, str
     for at in range(clause.first, clause.last + 1):
         here = lexed.tokens[at].kinds
         slot = _slot_after(lexed, at, clause.last) if here & named else None
+        if (
+            slot is not None
+            and kind.name == "value"
+            and any(token.kinds & kinds.WORD and not token.kinds & _SAME for token in lexed.tokens[at + 1 : slot])
+        ):
+            slot = None  # "the right triangle's area is 6"
         value = _in_slot(lexed, kind, clause, slot) if slot is not None else None
         rule = "the right one is"
         if value is None and here & kinds.CHOOSE and kind.name != "value":
@@ -368,7 +375,9 @@ def _leads_on(lexed: Lexed, value: Value, slot: int, last: int) -> bool:
     within = value.first > slot and tokens[value.first - 1].kinds & kinds.WITHIN
     if within and lexed.has(kinds.COLON, slot - 2, slot - 1):
         return True
-    return lexed.has(kinds.EQUALS, value.last + 1, last)
+    return lexed.has(kinds.EQUALS | kinds.SO, value.last + 1, last) or lexed.has(
+        kinds.IS, value.last + 1, value.last + 1
+    )
 
 
 def _after_label(lexed: Lexed, slot: int, last: int) -> int:

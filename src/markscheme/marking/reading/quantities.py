@@ -51,6 +51,8 @@ def number_or_formula(lexed: Lexed, first: int, last: int) -> Value | None:
         here = tokens[at].kinds
         if here & (kinds.FORMULA | kinds.BOX):
             return _formulas(lexed, at, last)
+        if here & kinds.NUMBER and at > first and _ends_in_words(lexed, at, last):
+            continue
         if here & kinds.NUMBER or (here & (kinds.WORD | kinds.LETTER) and _opens_expression(lexed, at, last)):
             rooted = at > first and lexed.said(at - 1, at - 1) == "√"
             value = _plain(lexed, at - rooted, last)
@@ -62,6 +64,16 @@ def number_or_formula(lexed: Lexed, first: int, last: int) -> Value | None:
             negative = at > first and tokens[at - 1].kinds & kinds.MINUS
             return replace(value, content=f"{signed}{value.content}") if negative else value
     return None
+
+
+def _ends_in_words(lexed: Lexed, at: int, last: int) -> bool:
+    """True for the last number of a sum in words: the 8 of "21 red hats - green hats 8 = 13"."""
+    before, following = (
+        lexed.tokens[at - 1].kinds,
+        [token.kinds for token in lexed.tokens[at + 1 : min(at + 2, last) + 1]],
+    )
+    equated = len(following) > 1 and following[0] & kinds.EQUALS and following[1] & kinds.NUMBER
+    return bool(equated and before & kinds.WORD) and not before & ~(kinds.WORD | kinds.UNIT | kinds.FILLER)
 
 
 def _mathematics(lexed: Lexed, first: int, last: int) -> Value | None:
