@@ -130,10 +130,10 @@ def nearest(name: str, known: Iterable[str], otherwise: str = "") -> str:
     return f"did you mean {close[0]}?" if close else otherwise or f"there are {', '.join(known)}"
 
 
-def needed(module: str, extra: str) -> Any:
-    """Import an optional module, or one of ours that depends on it; a `UsageError` names the extra to install."""
+def needed(module: str, extra: str, failure: type[MarkschemeError] = UsageError) -> Any:
+    """Import an optional module, or one of ours that depends on it; the failure names the extra to install."""
     try:
         return import_module(module)
     except ImportError as error:
         name = module.rpartition(".")[2] if module.startswith("markscheme.") else module.partition(".")[0]
-        raise UsageError(f"{name} cannot be imported ({error}): pip install 'markscheme[{extra}]'") from None
+        raise failure(f"{name} cannot be imported ({error}): pip install 'markscheme[{extra}]'") from None

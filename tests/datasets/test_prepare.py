@@ -255,7 +255,7 @@ def test_prepare_when_a_split_is_several_files_then_they_are_read_one_after_the_
 
 def test_prepare_when_the_client_is_not_installed_then_one_sentence_names_the_extra(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "huggingface_hub.errors", None)
-    with pytest.raises(DataError, match=r"needs huggingface_hub.*pip install 'markscheme\[data\]'"):
+    with pytest.raises(DataError, match=r"huggingface_hub cannot be imported.*pip install 'markscheme\[data\]'"):
         run(words(), tmp_path)
 
 

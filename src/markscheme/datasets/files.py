@@ -16,7 +16,7 @@ from typing import Any, Literal, TypeVar, overload
 import msgspec
 
 from markscheme.datasets.small_texts import read_plain
-from markscheme.errors import DataError, MarkschemeError
+from markscheme.errors import DataError, MarkschemeError, needed
 
 Row = dict[str, Any]
 
@@ -119,14 +119,9 @@ def _unpacked(content: bytes, suffix: str, name: str) -> bytes:
     try:
         stream: Any = gzip.GzipFile(fileobj=io.BytesIO(content))
         if suffix == ".zst":
-            import pyarrow
-
+            pyarrow = needed("pyarrow", "data", DataError)
             stream = pyarrow.CompressedInputStream(pyarrow.BufferReader(content), "zstd")
         text: bytes = stream.read(MOST_UNPACKED + 1)
-    except ImportError:
-        raise DataError(
-            f"{name} is compressed with zstd, which needs pyarrow: run `pip install 'markscheme[data]'`."
-        ) from None
     except (OSError, EOFError, ValueError, zlib.error) as problem:
         raise DataError(f"{name} cannot be decompressed ({problem}).") from None
     if len(text) > MOST_UNPACKED:
@@ -230,12 +225,9 @@ def _table(content: bytes, delimiter: str, name: str, header: Sequence[str]) -> 
 
 
 def _parquet(path: Path, name: str) -> list[Row]:
+    parquet = needed("pyarrow.parquet", "data", DataError)
     try:
-        import pyarrow.parquet
-    except ImportError:
-        raise DataError(f"{name} is Parquet, which needs pyarrow: run `pip install 'markscheme[data]'`.") from None
-    try:
-        rows: list[Row] = pyarrow.parquet.read_table(path).to_pylist()
+        rows: list[Row] = parquet.read_table(path).to_pylist()
     except (OSError, ValueError) as problem:  # ArrowInvalid is a ValueError
         raise DataError(f"{name} is not a readable Parquet file ({problem}).") from problem
     return rows

@@ -100,13 +100,10 @@ class SourceRows(LazySequence[Row]):
             return "differs"
         if source.sha256 is not None and not source.hashed:
             return "content" if content == source.sha256 else "differs"
-        if source.sha256 is not None and source.hash_of(self) != source.sha256:
+        pinned_otherwise = source.sha256 is not None and source.hash_of(self) != source.sha256
+        if pinned_otherwise or (record is not None and record.content_sha256 != content):
             return "differs"
-        if record is not None and record.content_sha256 != content:
-            return "differs"
-        if source.sha256 is not None:
-            return "answers"
-        return "recorded" if record is not None else "none"
+        return "answers" if source.sha256 is not None else "recorded" if record is not None else "none"
 
 
 def record_path(source: Source, folder: Path) -> Path:

@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from markscheme.datasets.sources import Download, NotThereError
-from markscheme.errors import DataError
+from markscheme.errors import DataError, needed
 
 # Retries of a broken or stalled download. The client's own limit is five, each after a timeout.
 _RETRIES = 2
@@ -55,15 +55,9 @@ def download(repo: str, revision: str, file: str, folder: Path) -> Download:
 
 def _import_client() -> tuple[type[Exception], ...]:
     """Return the exceptions of the client's HTTP library, which depends on its major version."""
-    try:
-        import pyarrow.parquet  # noqa: F401 - fail before the download, not after it
-        from huggingface_hub.errors import HfHubHTTPError
-    except ImportError as problem:
-        missing = str(problem.name).partition(".")[0]
-        raise DataError(
-            f"Fetching official data needs {missing}, which is not installed: run `pip install 'markscheme[data]'`."
-        ) from problem
-    return tuple(base for base in HfHubHTTPError.__mro__ if base.__name__ == "HTTPError")
+    needed("pyarrow.parquet", "data", DataError)  # fail before the download, not after it
+    errors = needed("huggingface_hub.errors", "data", DataError)
+    return tuple(base for base in errors.HfHubHTTPError.__mro__ if base.__name__ == "HTTPError")
 
 
 def _server() -> str:

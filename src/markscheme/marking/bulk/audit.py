@@ -6,6 +6,7 @@ Responses are streamed. Only a limited number of those on which the protocols di
 from __future__ import annotations
 
 import itertools
+import math
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -275,12 +276,13 @@ def score(label: str, responses: Counter[tuple[str, Verdict]], flags: Counter[st
 def score_of(
     label: str, accuracy: Interval, verdicts: Mapping[Verdict, int], flags: Counter[str] | None = None
 ) -> Score:
-    defined = accuracy.estimate == accuracy.estimate  # not nan
+    known = not math.isnan(accuracy.estimate)
+    estimate, low, high = (accuracy.estimate, accuracy.low, accuracy.high) if known else (None, None, None)
     return Score(
         protocol=label,
-        score=accuracy.estimate if defined else None,
-        low=accuracy.low if defined else None,
-        high=accuracy.high if defined else None,
+        score=estimate,
+        low=low,
+        high=high,
         verdicts={str(verdict): int(verdicts[verdict]) for verdict in Verdict if verdicts[verdict]},
         flags=dict((flags or Counter()).most_common()),
     )

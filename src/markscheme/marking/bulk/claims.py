@@ -55,6 +55,9 @@ class Golds(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     gold: Expression = Columns().gold
 
 
+_Wanted = str | int | float | bool
+
+
 class Entry(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     published: str  # as printed, in quotes, since its last digit counts; `348/1000` is a count
     name: str = ""
@@ -63,9 +66,7 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     separator: str = ""  # the line between two records of a text log
     log: dict[str, Between] = {}
     fields: Columns = Columns()
-    where: dict[
-        str, str | int | float | bool | list[str | int | float | bool]
-    ] = {}  # rows with other values are skipped
+    where: dict[str, _Wanted | list[_Wanted]] = {}  # rows with other values are skipped
     golds: Golds | None = None  # for rows without golds; without it, `benchmark` has them
     figure: str = "accuracy"
     unit: Literal["percent", "share"] = "percent"

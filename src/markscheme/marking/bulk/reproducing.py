@@ -236,9 +236,8 @@ class _Counts:
     def _figure(self, name: str) -> Figure:
         values = [_value(self.entry.figure, group, name) for group in self.groups.values()]
         right, of = sum(values, Fraction(0)), len(values)
-        if (
-            self.entry.figure == "accuracy"
-        ):  # over samples, as tables count when problems have different numbers of them
+        if self.entry.figure == "accuracy":
+            # Over samples, as tables count when problems have different numbers of them.
             right = Fraction(sum(each.right[name] for group in self.groups.values() for each in group))
             of = self.samples
         interval = mean_interval([float(value) for value in values])

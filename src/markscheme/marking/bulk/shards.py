@@ -10,7 +10,6 @@ import fnmatch
 import os
 import threading
 from collections.abc import Iterator
-from importlib import import_module
 from itertools import accumulate, pairwise
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple, NoReturn
@@ -18,7 +17,7 @@ from typing import Any, BinaryIO, NamedTuple, NoReturn
 import msgspec
 
 from markscheme.datasets.stored import ID_FIELDS, OUTPUT_FIELDS, QUESTION_FIELDS, SEVERAL_FIELDS
-from markscheme.errors import DataError, UsageError, command, first_line
+from markscheme.errors import DataError, UsageError, command, first_line, needed
 from markscheme.marking.bulk.outputs import GOLD_FIELDS
 
 ROWS = 100_000  # rows per shard: a few seconds of work, so starting a shard costs nothing and losing it little
@@ -69,11 +68,8 @@ class StoredFiles(NamedTuple):
 
 
 def arrow(name: str) -> Any:
-    """Import a module of pyarrow; if that fails, raise an error with the package to install."""
-    try:
-        return import_module(name)
-    except ImportError as error:
-        raise DataError(f"Parquet needs pyarrow ({error}): pip install 'markscheme[data]'") from None
+    """Import a module of pyarrow."""
+    return needed(name, "data", DataError)
 
 
 def find(source: Path) -> StoredFiles:
