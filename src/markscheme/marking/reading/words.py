@@ -27,6 +27,7 @@ _SIGNS: Final = (
 )
 WORD_PATTERN: Final = rf"[{_LATIN}]+(?:['’][{_LATIN}]+)*|(?:[^\W\d_{_LATIN}]|[{_SIGNS}])+"
 _WORD: Final = re.compile(WORD_PATTERN)
+_COMMAND: Final = re.compile(r"\\[a-zA-Z]+")
 _PARTS: Final = re.compile(rf"{WORD_PATTERN}|-")
 _ENTRY: Final = re.compile(rf"(?:^[A-Z_]+:|\|) ((?>{WORD_PATTERN}))(?!\*)", re.MULTILINE)  # or the first word of one
 _ANSWERING: Final = re.compile(r"^(?:YES|NO):.*", re.MULTILINE)
@@ -211,7 +212,7 @@ def language_of(text: str) -> str:
         for script, name in _SCRIPTS:
             if len(script.findall(text)) > _OWN * len(text) and name in sources():
                 return name
-    words = _WORD.findall(text.lower())
+    words = _WORD.findall((_COMMAND.sub(" ", text) if "\\" in text else text).lower())
     if text.isascii() and _is_plain_english(words):
         return "english"
     told = (word for word in words if len(word) > 1 or not word.isascii())  # a single letter may be a choice
