@@ -19,7 +19,7 @@ ABSENCES: Final = (REFUSAL, FILTERED, EMPTY, TOOL_CALL)
 _CALLS: Final = re.compile(
     r"\s{0,40}(?:<tool_call>|<function_call>|<\|python_tag\|>|<\|tool_calls|\[TOOL_CALLS\]|```tool_c|\{\s{0,20}\"(?:name|function|tool)\"\s?:)"
 )
-_DIGIT: Final = re.compile(r"\d")
+_VALUE: Final = re.compile(r"\d|\\[(\[]|\$|boxed")
 _LONGEST_REFUSAL: Final = 800
 
 
@@ -32,7 +32,7 @@ def absence(text: str, response: Response | None = None) -> str | None:
         return TOOL_CALL if "tool" in beside else REFUSAL if "refusal" in beside else EMPTY
     if not text[0].isalnum() and _CALLS.match(text):
         return TOOL_CALL
-    return REFUSAL if len(text) < _LONGEST_REFUSAL and not _DIGIT.search(text) and _refuses(text) else None
+    return REFUSAL if len(text) < _LONGEST_REFUSAL and not _VALUE.search(text) and _refuses(text) else None
 
 
 def _refuses(text: str) -> bool:
@@ -41,5 +41,4 @@ def _refuses(text: str) -> bool:
     from markscheme.marking.reading.lexer import lex
 
     lexed = lex(text, 0, len(text))
-    values = kinds.FORMULA | kinds.BOX | kinds.LETTER
-    return lexed.has(kinds.REFUSE, 0, 1) and not lexed.has(values, 0, len(lexed.tokens))
+    return lexed.has(kinds.REFUSE, 0, 1) and not lexed.has(kinds.LETTER, 0, len(lexed.tokens))

@@ -213,10 +213,10 @@ def language_of(text: str) -> str:
             if len(script.findall(text)) > _OWN * len(text) and name in sources():
                 return name
     words = _WORD.findall((_COMMAND.sub(" ", text) if "\\" in text else text).lower())
+    words = [word for word in words if len(word) > 1 or not word.isascii()]  # a single letter may be a choice
     if text.isascii() and _is_plain_english(words):
         return "english"
-    told = (word for word in words if len(word) > 1 or not word.isascii())  # a single letter may be a choice
-    known = [found for word in told if (found := _speakers(word)) is not None]
+    known = [found for word in words if (found := _speakers(word)) is not None]
     likely = 0.3 + sum(each.english for each in known)
     if sum(each.other for each in known) <= _SURE * likely:
         return "english"  # no other language can win
