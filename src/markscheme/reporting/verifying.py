@@ -165,9 +165,8 @@ def _marks(snapshot: Snapshot, name: str, workers: int | None) -> Check:
         else:
             other.append(f"{mark.key} sample {mark.sample}: {_shown(there)}, recomputed {_shown(mark)}")
     total = same + len(other)
-    hidden = bool(other) and bool(
-        snapshot.manifest and snapshot.manifest.redacted
-    )  # some marks depend on the statement
+    # Some marks depend on the statement.
+    hidden = bool(other) and bool(snapshot.manifest and snapshot.manifest.redacted)
     return Check(
         what,
         None if hidden else not other,

@@ -71,9 +71,8 @@ def package_versions() -> dict[str, str]:
             about = distribution(name).read_text("METADATA") or ""
         except PackageNotFoundError:
             continue
-        if found := _VERSION.search(
-            about
-        ):  # `version` would parse the whole description of the package, which is longer
+        # `version` would parse the whole description of the package, which is longer.
+        if found := _VERSION.search(about):
             versions[name] = found[1]
     return versions
 

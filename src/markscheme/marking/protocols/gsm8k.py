@@ -45,9 +45,8 @@ def strict(sections: ResponseSections, gold: Gold) -> Assessment:
 def flexible(sections: ResponseSections, gold: Gold) -> Assessment:
     r"""Compare the last number, in the last `\boxed{}` if there is one, ignoring the text around it."""
     box = last_box(sections.text, sections.start, sections.end)
-    value = (
-        number(box.content) if box is not None else None
-    )  # "2:00 pm" is one number, although it ends in other digits
+    # "2:00 pm" is one number, although it ends in other digits.
+    value = number(box.content) if box is not None else None
     if box is not None and value is not None:
         return compared(value, box.content, (box.start, box.end), gold)
     if box is not None and last_number_run(sections.text, box.start, box.end) is not None:

@@ -84,9 +84,8 @@ def name_of(nodes: Nodes) -> str:
         or (first.text in ("frac", "d") and _DERIVATIVE.fullmatch(text))
         # f(x), f^{-1}(x)
         or (first.kind == "v" and last.text == "(" and (len(nodes) == 2 or (len(nodes) == 4 and nodes[1].text == "^")))
-        or (
-            first.text in TRIGONOMETRIC and len(kinds) <= 3 and kinds <= _OF_A_NAME
-        )  # \cos A; of \ln x = 5 x is asked for
+        # \cos A; of \ln x = 5 x is asked for
+        or (first.text in TRIGONOMETRIC and len(kinds) <= 3 and kinds <= _OF_A_NAME)
         or (kinds <= {"v"} and (text.isupper() or text.startswith("Delta")))  # AB; Δp
         or kinds == {"v", ":"}  # S_1 : S_2
         or (first.kind == "|" and last.kind == "|" and kinds <= {"|", "v"})
