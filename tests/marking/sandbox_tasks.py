@@ -24,6 +24,12 @@ def spin():
         pass
 
 
+def gather(thousands):
+    """Make 1,000 objects that stay, so many times: more than one step each."""
+    kept = [[[number] for number in range(1000)] for _ in range(thousands)]
+    return len(kept)
+
+
 def hoard(megabytes):
     return len(bytearray(megabytes << 20))
 

@@ -69,6 +69,17 @@ def test_a_task_when_it_does_not_end_then_it_is_killed_in_time_and_the_next_runs
     assert pool.run(task("add"), [1, 1], time_limit=60).value == 2
 
 
+def test_a_task_when_it_takes_too_many_steps_then_it_ends_however_much_time_is_left(pool):
+    most = next(
+        size for size in range(1, 20) if pool.run(task("gather"), [size], time_limit=60, steps=10).status != "done"
+    )
+    assert 5 < most < 10  # 700 objects are a step
+    for _ in range(5):  # the count is always the same
+        assert pool.run(task("gather"), [most - 1], time_limit=60, steps=10).value == most - 1
+        outcome = pool.run(task("gather"), [most], time_limit=60, steps=10)
+        assert (outcome.status, outcome.why) == ("timeout", "took too many steps")
+
+
 def test_a_task_when_it_takes_too_much_memory_then_it_fails_alone(pool):
     outcome = pool.run(task("hoard"), [2000], time_limit=60)
     assert (outcome.status, outcome.why) == ("failed", "ran out of memory")

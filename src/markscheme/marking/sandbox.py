@@ -218,8 +218,11 @@ class Pool:
         self._busy: set[_Worker] = set()
         self._closings = 0
 
-    def run(self, task: str, arguments: list[Any], *, time_limit: float) -> TaskOutcome:
-        """Run `module:function` with these arguments in a worker; the value must be plain data. Never raises."""
+    def run(self, task: str, arguments: list[Any], *, time_limit: float, steps: int = 0) -> TaskOutcome:
+        """Run `module:function` with these arguments in a worker; the value must be plain data. Never raises.
+
+        `steps` limits its work (`_worker._counted`), the same on every machine.
+        """
         with self._free:
             closings = self._closings
             for _ in range(2):
@@ -230,20 +233,21 @@ class Pool:
                 if self._closings != closings:
                     self._give_back(worker, keep=False)
                     return TaskOutcome("died", why="the pool was closed")
-                outcome = self._attempt(worker, task, arguments, time_limit)
+                outcome = self._attempt(worker, [task, arguments, time_limit, steps])
                 # An idle worker may have been killed from outside, so try another.
                 if outcome is not None:
                     return outcome
         return TaskOutcome("died", why="the worker process could not be started")
 
-    def _attempt(self, worker: _Worker, task: str, arguments: list[Any], time_limit: float) -> TaskOutcome | None:
+    def _attempt(self, worker: _Worker, task: list[Any]) -> TaskOutcome | None:
         """Return the outcome, or None if the worker ended before the task started."""
+        time_limit: float = task[2]
         started = False
         keep = False
         before = patience = 0.0
         try:
             assert worker.process.stdin is not None
-            send(worker.process.stdin, [task, arguments, time_limit])
+            send(worker.process.stdin, task)
             deadline = time.monotonic() + START_LIMIT
             while True:
                 message = worker.receive(deadline)
@@ -261,6 +265,8 @@ class Pool:
                     started, deadline = True, time.monotonic() + time_limit
                     patience = time.monotonic() + STARVED * time_limit
                     before = value
+                elif kind == "exhausted":
+                    return TaskOutcome("timeout", why="took too many steps")
                 elif kind != "ready":
                     keep = True
                     return TaskOutcome("done", value) if kind == "done" else TaskOutcome("failed", why=str(value))

@@ -92,9 +92,9 @@ def test_worker_when_it_fails_in_an_unknown_way_then_the_shard_is_named(tmp_path
 
 
 def test_worker_when_a_shard_kills_it_then_the_others_are_marked(tmp_path, monkeypatch):
-    def fatal(self, task, arguments, *, time_limit):
+    def fatal(self, task, arguments, **limits):
         deadly = arguments[0].out.endswith("part-00001.parquet")
-        return run(self, "os:abort" if deadly else task, [] if deadly else arguments, time_limit=time_limit)
+        return run(self, "os:abort" if deadly else task, [] if deadly else arguments, **limits)
 
     run = sandbox.Pool.run
     monkeypatch.setattr(sandbox.Pool, "run", fatal)

@@ -62,9 +62,10 @@ class _Reading(msgspec.Struct, frozen=True):
     problem: str = ""
 
 
-# CPU seconds of symbolic work: what sympy has not proven by then, it seldom proves at all. With the worker that replaces
-# a killed one, the worst answer costs less than half a second.
+# Seconds of symbolic work, counted in steps (`_worker._counted`): what sympy has not proven by then, it seldom proves at all.
 TIME_LIMIT: Final = 0.4
+STEPS_PER_SECOND: Final = 125  # of sympy, on a machine that does nothing else; between 55 and 165
+SLOW: Final = 3  # a busy machine, or work that makes few objects, may take this many times the CPU time
 
 
 def compare(
@@ -174,7 +175,8 @@ def _prove(answer: str, gold: str, flags: tuple[str, ...], time_limit: float) ->
     """
     from markscheme.marking.sandbox import default_pool
 
-    outcome = default_pool().run(PROOFS, [answer, gold], time_limit=time_limit)
+    steps = round(time_limit * STEPS_PER_SECOND)
+    outcome = default_pool().run(PROOFS, [answer, gold], time_limit=SLOW * time_limit, steps=steps)
     if outcome.status != "done" or outcome.value is None:
         why = "computer algebra could not decide" if outcome.status == "done" else outcome.why
         return AnswerComparison(None, why)
