@@ -14,6 +14,7 @@ from markscheme.marking.reading.boxes import FORGOTTEN, closing_brace, last_box
 from markscheme.marking.reading.clauses import ASSERTED, Clause, clauses
 from markscheme.marking.reading.grammar import ANNOUNCED, CHOSEN, CONCLUDED, STATED, Candidate, candidates
 from markscheme.marking.reading.lexer import Lexed, lex, near_end
+from markscheme.marking.reading.plainly import LINE, labelled
 from markscheme.marking.reading.sections import ResponseSections
 from markscheme.marking.reading.values import LETTERS, VALUE, WORD_CLASSES, Kind
 
@@ -21,7 +22,6 @@ _WINDOW: Final = 2_000  # characters examined at the end of a response
 _WHOLE: Final = _WINDOW - 100  # a longer paragraph may have begun before them
 _PARAGRAPH: Final = 12_000  # longest paragraph whose dollar signs are counted
 _LAST: Final = 600  # characters from the end that are read as sentences
-_LINE: Final = 120
 _SHORT: Final = 80  # a shorter response that ends in a word or value counts as complete
 _THOUGHT: Final = 60  # an answer with less text before it does not end a line of thought
 _WORKED: Final = 140  # a shorter text is a sentence or two and needs no conclusion
@@ -80,6 +80,8 @@ def breaks_off(text: str, start: int, end: int, *, ended: bool = False) -> bool:
     if (tail[-1] not in "}`" and _JSON.match(text, start, end)) or _is_open(text, start, end, tail):
         return True
     stop = max(start, end - _WINDOW) + len(tail)
+    if labelled(text, start, stop) is not None:
+        return False
     lexed = lex(text, near_end(text, start, stop), stop)
     parts = clauses(lexed)
     if not parts or ended:
@@ -113,7 +115,7 @@ def ends_with_answer(text: str, start: int, end: int) -> bool:
         return True
     if tail.endswith(">") and tail.rfind("</", len(tail) - 12) >= 0:
         return True  # a closed tag
-    line = tail.rfind("\n", max(0, len(tail) - _LINE)) + 1
+    line = tail.rfind("\n", max(0, len(tail) - LINE)) + 1
     lexed = lex(tail, line, len(tail))
     if line and any(
         each.rank >= STATED and each.value.last >= len(lexed.tokens) - 2

@@ -22,6 +22,7 @@ _LABELLED: Final = re.compile(r"(\D{3,60}?[: ])(?:(-?\d{1,9})|\(([A-J])\)|([B-J]
 _LEADS: Final = kinds.SO | kinds.THIS | kinds.FILLER | kinds.COMMA | kinds.EMPHASIS
 _LINKS: Final = kinds.IS | kinds.COLON
 _LITTLE: Final = 300
+LINE: Final = 120  # characters of a last line that is read first: "ANSWER: 72"
 _NEXT: Final = 40  # characters that have the word right before an answer
 
 
@@ -60,9 +61,10 @@ def _words_of(classes: int) -> tuple[frozenset[str], dict[tuple[str, ...], list[
     return single, phrases
 
 
-def labelled(text: str, line: int, end: int) -> tuple[str, int, int] | None:
-    """Return the whole number or letter of a line such as "ANSWER: 72", with its position."""
-    found = _LABELLED.fullmatch(text, line, end)
+def labelled(text: str, start: int, end: int) -> tuple[str, int, int] | None:
+    """Return the whole number or letter of a last line such as "ANSWER: 72", with its position."""
+    line = text.rfind("\n", max(start, end - LINE), end) + 1
+    found = _LABELLED.fullmatch(text, line, end) if line > start else None
     if found is None or not _announces(found[1]):
         return None
     number = found.lastindex or 0

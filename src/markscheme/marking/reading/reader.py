@@ -29,7 +29,7 @@ from markscheme.marking.reading.grammar import CHOSEN, CONCLUDED, SAID, STATED, 
 from markscheme.marking.reading.lexer import NEAR, lex, near_end
 from markscheme.marking.reading.meaning import counts_another, opens_bounded, says_two
 from markscheme.marking.reading.numbers import ascii_digits
-from markscheme.marking.reading.plainly import MOODY, is_plain, labelled, says_more
+from markscheme.marking.reading.plainly import LINE, MOODY, is_plain, labelled, says_more
 from markscheme.marking.reading.quantities import inside
 from markscheme.marking.reading.sections import ResponseSections
 from markscheme.marking.reading.statement import choice_texts
@@ -42,7 +42,6 @@ _TYPESET: Final = (json_answer, boxed_answer, tagged_answer, finished_answer)
 _TAIL: Final = 1_500  # characters from the end in which a prose answer is searched
 _AROUND: Final = 300
 _SHORTEST: Final = 6  # the shortest text that can state another answer
-_LAST_LINE: Final = 120  # characters of a last line that is read first: "ANSWER: 72"
 _LONGEST_LINE: Final = 200
 _LOOP: Final = 4
 _LITTLE: Final = 20
@@ -166,8 +165,8 @@ def _without_form(text: str, start: int, end: int, kind: Kind, texts: Mapping[st
 
 def _in_first_line(text: str, start: int, end: int, kind: Kind) -> Reading | None:
     """Return the choice or word on the first line of a response, before its explanation."""
-    begin = start + len(text[start : start + _LAST_LINE]) - len(text[start : start + _LAST_LINE].lstrip())
-    line = text.find("\n", begin, min(end, begin + _LAST_LINE))
+    begin = start + len(text[start : start + LINE]) - len(text[start : start + LINE].lstrip())
+    line = text.find("\n", begin, min(end, begin + LINE))
     if line < 0 or not text[line:end].strip() or _NEXT_CHOICE.match(text, line, end):
         return None
     reading = _in_tail(text, begin, line, _Wanted(kind))
@@ -328,8 +327,8 @@ def _mood_around(text: str, start: int, end: int, typeset: ExtractedAnswer, oute
 
 def _in_prose(text: str, start: int, end: int, wanted: _Wanted) -> Reading | None:
     """Return the answer given in sentences; the end of the text is searched first."""
-    line = text.rfind("\n", max(start, end - _LAST_LINE), end) + 1
-    said = labelled(text, line, end) if line > start and not wanted.texts else None
+    line = text.rfind("\n", max(start, end - LINE), end) + 1
+    said = labelled(text, start, end) if not wanted.texts else None
     if said is not None and wanted.kind is (LETTERS if said[0].isalpha() else VALUE):
         return Reading(*said, "the answer is", rank=STATED)
     if line > start and _LABELLED.search(text, line, end):
