@@ -1,22 +1,41 @@
-"""Fifty ways out of the sandbox, tried for real in each sandbox that this machine has: network, files, processes, signals,
-keys, memory, output and time."""
+"""A hundred ways out of the sandbox, tried for real in each sandbox that this machine has: network, files, processes,
+signals, keys, memory, output and time."""
 
 import asyncio
+import ctypes
 import json
 import os
 import shutil
 import socket
+import subprocess
+import sys
 import time
 from pathlib import Path
 
 import pytest
+from kept_runs import wait_until
 
 import markscheme
 from markscheme.config import make_config
 from markscheme.errors import UsageError
 from markscheme.tools import make_tools
+from markscheme.tools.boxes import landlock
 
 SYSCALL = "ctypes.CDLL(None, use_errno=True).syscall"
+ZEROS = "ctypes.create_string_buffer(200)"
+
+
+def called(arguments):
+    """Code that raises if a system call does not succeed."""
+    return f"[1 for _ in [0] if {SYSCALL}({arguments}) >= 0][0]"
+
+
+def library(call):
+    """Code that raises if a call of the C library does not succeed."""
+    return f"[1 for _ in [0] if ctypes.CDLL(None).{call} >= 0][0]"
+
+
+PAIR = "socket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM)[0]"
 
 # What has to raise, whatever it raises. All of them are tried by one script; it says which of them got through.
 BLOCKED = {
@@ -29,6 +48,13 @@ BLOCKED = {
     "raw packets": "socket.socket(socket.AF_INET, socket.SOCK_RAW, 1).sendto(b'x', ('127.0.0.1', 0))",
     "packets of the device": "socket.socket(17, socket.SOCK_RAW, 3).send(b'x')",
     "an abstract socket of the host": "socket.socket(socket.AF_UNIX).connect(chr(0) + NAME)",
+    "a datagram to a socket of the host": f"{PAIR}.sendto(b'x', SOCKET)",
+    "a datagram to an abstract socket": f"{PAIR}.sendto(b'x', chr(0) + NAME + '2')",
+    "a message to a socket of the host": f"{PAIR}.sendmsg([b'x'], [], 0, SOCKET)",
+    "connect half of a pair to a socket of the host": f"{PAIR}.connect(SOCKET)",
+    "the hypervisor": "s = socket.socket(40, 1); s.settimeout(1); [1 for _ in [0] if s.connect_ex((2, 9)) != 1][0]",
+    "the kernel's network settings": "socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, 0)",
+    "the kernel's ciphers": "socket.socket(38, socket.SOCK_SEQPACKET, 0)",
     # files outside
     "read a secret": "open(SECRET).read()",
     "read it through the root of process 1": "open('/proc/1/root' + SECRET).read()",
@@ -43,11 +69,46 @@ BLOCKED = {
     "write to the run folder": "open(RUN + '/responses.jsonl', 'a')",
     "remove the run folder": "shutil.rmtree(RUN)",
     "rename the run folder": "os.rename(RUN, '/tmp/mine')",
+    "change the mode of the run folder": "os.chmod(RUN, 0)",
+    "change its mode through a handle": "os.chmod('/proc/self/fd/%d' % os.open(RUN, os.O_PATH), 0)",
+    "change its owner": "os.chown(RUN, -1, -1)",
+    "change its time": "os.utime(RUN)",
+    "change its attributes": "os.setxattr(RUN, 'user.x', b'1')",
+    "change its attributes by the new call": called("463, -100, RUN.encode(), 0, b'user.y', ATTRIBUTE, 16"),
+    "change its flags by the new call": called(f"469, -100, RUN.encode(), {ZEROS}, 24, 0"),
+    "truncate a response": "os.truncate(RUN + '/responses.jsonl', 1)",
+    "exchange two files": called("316, -100, (RUN + '/responses.jsonl').encode(), -100, SECRET.encode(), 2"),
+    "a symlink in the run folder": "os.symlink('/', RUN + '/link')",
+    "a pipe in the run folder": "os.mkfifo(RUN + '/pipe')",
+    "list the run folder": "os.listdir(RUN)",
+    "list it from inside": "os.chdir(RUN); os.listdir('.')",
+    "list it through a handle": "os.listdir(os.open(RUN, os.O_PATH))",
+    "watch the run folder": library("inotify_add_watch(ctypes.CDLL(None).inotify_init(), RUN.encode(), 0xfff)"),
+    "open a file by its number": library("name_to_handle_at(-100, RUN.encode(), HANDLE, HANDLE, 0)"),
+    "names of users": "open('/etc/passwd').read()",
+    "the home of a user": "os.listdir(os.path.expanduser('~root'))",
+    "processes of the host": "os.listdir('/proc')",
+    "devices of the host": "os.listdir('/sys/devices')",
+    "the terminal": "open('/dev/tty')",
     "a device of the host": "os.mknod('/tmp/disk', 0o60600, os.makedev(254, 0)); open('/tmp/disk', 'rb').read(1)",
     "the memory of the machine": "open('/dev/mem', 'rb').read(1)",
     "mount": f"[1 for _ in [0] if {SYSCALL}(165, b'none', b'/tmp', b'tmpfs', 0, 0) == 0][0]",
     "change the root": "os.chroot('/tmp')",
     "write settings of the kernel": "v = open('/proc/sys/kernel/core_pattern').read(); open('/proc/sys/kernel/core_pattern', 'w').write(v)",
+    "mount by the new calls": called("430, b'tmpfs', 0"),
+    "a copy of the mounts": called("428, -100, b'/tmp', 1"),
+    "another root": called("155, b'/tmp', b'/tmp'"),
+    "remove a mount": called("166, b'/tmp', 2"),
+    "a module of the kernel": called("175, b'', 0, b''"),
+    "a table in the kernel": called("321, 0, TABLE, 120"),
+    "count what the run does": called("298, COUNTER, PARENT, -1, -1, 0"),
+    "the log of the kernel": library(f"klogctl(3, {ZEROS}, 100)"),
+    "set the clock": "time.clock_settime(time.CLOCK_REALTIME, time.time())",
+    "name the machine": "socket.sethostname('x')",
+    "be another user": "os.setuid(1)",
+    "leave the groups": "os.setgroups([0])",
+    "be allowed anything": f"b = {ZEROS}; ctypes.CDLL(None).capget(b'\\x22\\x05\\x08\\x20' + bytes(4), b); [1 for _ in [0] if any(b.raw)][0]",
+    "gain rights from a program": "[1 for _ in [0] if ctypes.CDLL(None).prctl(39, 0, 0, 0, 0) != 1][0]",
     # processes
     "fork": "os.fork()",
     "fork by another name": f"[1 for _ in [0] if {SYSCALL}(58) >= 0][0]",
@@ -59,9 +120,25 @@ BLOCKED = {
     "a pool of processes": "multiprocessing.get_context('fork').Process(target=print).start()",
     "a new user namespace": f"[1 for _ in [0] if {SYSCALL}(272, 0x10000000) == 0][0]",
     "trace a process": f"[1 for _ in [0] if {SYSCALL}(101, 16, PARENT, 0, 0) == 0][0]",
+    "fork with shared memory": called("56, 0x4100, 0, 0, 0, 0"),
+    "a new network": called("272, 0x40000000"),
+    "a new view of files": called("272, 0x20000"),
+    "be traced": library("ptrace(0, 0, 0, 0)"),
+    "read memory of the run": called("310, PARENT, BUFFER, 1, THERE, 1, 0"),
+    "memory of the run by its pages": called("279, PARENT, 0, None, None, None, 0"),
+    "limits of the run": "resource.prlimit(PARENT, resource.RLIMIT_CORE)",
+    "priority of the run": "os.setpriority(os.PRIO_PROCESS, PARENT, 19)",
+    "processors of the run": "os.sched_setaffinity(PARENT, [0])",
+    "schedule of the run": "os.sched_setscheduler(PARENT, 0, os.sched_param(0))",
+    "disk priority of the run": called("251, 1, PARENT, 0"),
     # signals
     "signal the run": "os.kill(PARENT, 0)",
     "signal its group": "os.killpg(PARENT, 0)",
+    "signal one thread of the run": called("234, PARENT, PARENT, 0"),
+    "signal with a value": called("129, PARENT, 0, SIGNAL"),
+    "signal one thread with a value": called("297, PARENT, PARENT, 0, SIGNAL"),
+    "signal when a pipe has data": "fcntl.fcntl(os.pipe()[0], fcntl.F_SETOWN, PARENT)",
+    "signal a thread when a pipe has data": "fcntl.fcntl(os.pipe()[0], 15, struct.pack('ii', 1, PARENT))",
     "a handle of the run": "os.pidfd_open(PARENT)",
     # keys
     "the environment of the run": "open(f'/proc/{PARENT}/environ').read()",
@@ -70,7 +147,16 @@ BLOCKED = {
     "a key of anybody here": "[1 for p in glob.glob('/proc/[0-9]*/environ') if KEY in open(p).read()][0]",
     "an open file of ours": "[1 for n in range(3, 64) if os.fstat(n)][0]",
     "keys of the kernel": f"[1 for _ in [0] if {SYSCALL}(248, b'user', b'k', b'v', 1, -3) > 0][0]",
+    "the session's keys": called("250, 0, -3, 0"),
     # memory that no limit counts
+    "secret memory": called("447, 0"),
+    "shared memory of others": library(f"shmctl(SHARED, 2, {ZEROS})"),
+    "a queue of messages": called("68, 0, 0o1600"),
+    "a queue of messages with a name": called("240, b'x', 0o102, 0o600, None"),
+    "semaphores": called("64, 0, 1, 0o1600"),
+    "requests without calls": called(f"425, 8, {ZEROS}"),
+    "memory that others fill": called("323, 1"),
+    "core dumps": "resource.setrlimit(resource.RLIMIT_CORE, (-1, -1))",
     "memory as a file": "os.memfd_create('x')",
     "memory that is shared": f"[1 for _ in [0] if {SYSCALL}(29, 0, 1 << 30, 0o1600) >= 0][0]",
     "memory of devices": "open('/dev/shm/x', 'wb').write(b'x')",
@@ -79,7 +165,14 @@ BLOCKED = {
 }
 
 SCRIPT = """
-import ctypes, glob, json, multiprocessing, os, resource, shutil, socket, subprocess
+import ctypes, fcntl, glob, json, multiprocessing, os, resource, shutil, socket, struct, subprocess, time
+HERE, THERE = ctypes.create_string_buffer(8), struct.pack('QQ', ADDRESS, 8)
+BUFFER = struct.pack('QQ', ctypes.addressof(HERE), 8)
+HANDLE = ctypes.create_string_buffer((128).to_bytes(4, 'little'), 200)
+TABLE = struct.pack('IIIII', 2, 4, 8, 1, 0).ljust(120, bytes(1))
+COUNTER = struct.pack('IIQ', 1, 112, 0).ljust(112, bytes(1))
+SIGNAL = ctypes.create_string_buffer(struct.pack('iii', 0, 0, -1).ljust(128, bytes(1)))
+ATTRIBUTE = struct.pack('QII', ctypes.addressof(SIGNAL), 1, 0)
 through = []
 for name, code in json.loads(CODES).items():
     try:
@@ -90,10 +183,10 @@ for name, code in json.loads(CODES).items():
 json.dumps(through)
 """
 
-# In a container these stay inside: its limits of processes and memory count them, and they end with it.
+# A container has files of its own, its processes are its own, and devices in memory count towards its limit.
 STAYS_INSIDE = {
-    *("fork", "fork by another name", "run a shell", "a pool of processes", "a new user namespace"),
-    *("memory as a file", "memory that is shared", "memory of devices", "a higher limit"),
+    *("names of users", "the home of a user", "processes of the host", "devices of the host"),
+    *("memory of devices", "a higher limit"),
 }
 
 ENDLESS = {
@@ -111,6 +204,24 @@ ENDLESS = {
     ),
     "end the session": ("import os; os._exit(0)", "stopped"),
     "crash": ("import ctypes; ctypes.string_at(0)", "stopped"),
+    "dump core": ("import os; os.abort()", "stopped"),
+    "sleep in C": ("import ctypes; ctypes.CDLL(None).sleep(99)", "longer than 2 s"),
+    "compute in C": ("9 ** 10**9", "longer than 2 s"),
+    "close the output and go on": ("import os; os.close(1); os.close(2)\nwhile True: pass", "longer than 2 s"),
+    "stop itself": ("import signal; signal.raise_signal(signal.SIGSTOP)", ""),
+    "become another program": ("import os; os.execv('/bin/sleep', ['sleep', '99'])", "longer than 2 s"),
+    "say that it has ended": (
+        "import os\nos.write(1, b'\\0')\nwhile True: os.write(1, b'\\0' * 999)",
+        "printed too much",
+    ),
+    "a gigabyte in one write": ("import os; os.write(1, bytes(2**28))", ""),
+    "more files than memory": (
+        "import os\nfor n in range(10**9): os.close(os.open(f'/tmp/{n}', os.O_CREAT | os.O_WRONLY))",
+        "e",
+    ),
+    "folders without end": ("import os\nwhile True: os.mkdir('/tmp/x'); os.chdir('/tmp/x')", ""),
+    "pipes without end": ("import os\nx = []\nwhile True: x.append(os.pipe())", "Too many open files"),
+    "terminals without end": ("import os\nx = []\nwhile True: x.append(os.openpty())", ""),
     "more memory than there is": ("x = 'a' * 10**11", "MemoryError"),
     "memory little by little": ("x = []\nwhile True: x.append(bytes(2**24))", "MemoryError"),
     "threads without end": (
@@ -130,9 +241,27 @@ def tool(box, **options):
         pytest.skip(str(reason))
 
 
-@pytest.mark.parametrize("box", ["bubblewrap", "landlock", "nsjail", "podman", "docker"])
-def test_sandbox_when_code_tries_to_get_out_then_no_way_leads_there(box, monkeypatch, tmp_path):
+@pytest.fixture
+def shared():
+    """The id of shared memory that belongs to the host."""
+    shared = ctypes.CDLL(None).shmget(0, 4096, 0o1600)
+    yield shared
+    ctypes.CDLL(None).shmctl(shared, 0, None)
+
+
+def oldest_landlock(limits, script):
+    """Landlock as its first version was: without rules for signals, the network and truncation."""
+    start = landlock(limits, script)
+    asks = 'version = call("syscall", CREATE, None, 0, 1)'
+    assert sum(asks in word for word in start.words) == 1
+    return start._replace(words=[word.replace(asks, "version = 1") for word in start.words])
+
+
+@pytest.mark.parametrize("box", ["bubblewrap", "landlock", "oldest landlock", "nsjail", "podman", "docker"])
+def test_sandbox_when_code_tries_to_get_out_then_no_way_leads_there(box, monkeypatch, tmp_path, shared):
     monkeypatch.setenv("OPENAI_API_KEY", "sk-escape-42")
+    monkeypatch.setitem(markscheme.tools.boxes.BOXES, "oldest landlock", oldest_landlock)
+    settings = Path("/proc/sys/kernel/core_pattern").read_text()
     image = os.environ.get("MARKSCHEME_TEST_IMAGE")  # of podman and docker, where the usual one is not there
     python = tool(box, **({"tool_image": image} if image else {}))
     tried = {
@@ -142,19 +271,26 @@ def test_sandbox_when_code_tries_to_get_out_then_no_way_leads_there(box, monkeyp
     secret.write_text("s")
     run.mkdir()
     (run / "responses.jsonl").write_text("kept")
+    memory = ctypes.create_string_buffer(8)
     with (
         socket.create_server(("127.0.0.1", 0)) as listening,
         socket.socket(socket.AF_UNIX) as abstract,
+        socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as abstract_datagrams,
+        socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as datagrams,
     ):
         abstract.bind("\0markscheme-escape")
         abstract.listen()
+        abstract_datagrams.bind("\0markscheme-escape2")
+        datagrams.bind(str(tmp_path / "socket"))
         values = {"PORT": listening.getsockname()[1], "NAME": "markscheme-escape", "SECRET": str(secret)}
-        values |= {"RUN": str(run), "PARENT": os.getpid(), "KEY": "sk-escape-42", "CODES": json.dumps(tried)}
+        values |= {"SOCKET": str(tmp_path / "socket"), "SHARED": shared, "RUN": str(run), "PARENT": os.getpid()}
+        values |= {"ADDRESS": ctypes.addressof(memory), "KEY": "sk-escape-42", "CODES": json.dumps(tried)}
         given = "".join(f"{name} = {value!r}\n" for name, value in values.items())
         result = asyncio.run(python.run(given + SCRIPT, ()))
     assert (result.text, result.failed) == ("'[]'", False)
-    assert {file.name for file in tmp_path.iterdir()} == {"secret", "run"}
+    assert {file.name for file in tmp_path.iterdir()} == {"secret", "run", "socket"}
     assert (run / "responses.jsonl").read_text() == "kept"
+    assert Path("/proc/sys/kernel/core_pattern").read_text() == settings
 
 
 @pytest.mark.parametrize("box", ["bubblewrap", "landlock"])
@@ -172,6 +308,46 @@ def test_sandbox_when_code_has_no_end_then_it_is_ended_and_nothing_is_left(box, 
     assert not folders
 
 
+def test_sandbox_when_code_makes_files_without_end_then_it_is_ended_before_they_fill_the_memory():
+    python = tool("bubblewrap", tool_timeout=60)
+    code = ENDLESS["more files than memory"][0]
+    assert "it made too many files" in asyncio.run(python.run(code, ())).text
+    few = asyncio.run(python.run(f"import time\n{code.replace('10**9', '9000')}\ntime.sleep(1.2)", ()))
+    assert (few.text, few.failed) == ("", False)
+
+
+@pytest.mark.parametrize("box", ["bubblewrap", "landlock"])
+def test_sandbox_when_the_run_is_killed_then_its_code_ends_too(box):
+    assert tool(box)
+    asks = (
+        "import asyncio; from markscheme.config import make_config; from markscheme.tools import make_tools\n"
+        f"config = make_config(benchmark='b', model='m', tools=('python',), sandbox={box!r})\n"
+        "asyncio.run(make_tools(config)['python'].run('import time; time.sleep(42)', ()))"
+    )
+    run = subprocess.Popen([sys.executable, "-c", asks])
+    wait_until(lambda: any(sleeps(each) for each in descendants(run.pid)))
+    inside = descendants(run.pid)
+    run.kill()
+    run.wait()
+    wait_until(lambda: not any(sleeps(each) for each in inside), 20)
+
+
+def descendants(pid):
+    try:
+        children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+    except OSError:
+        return []
+    return [one for child in children for one in (child, *descendants(child))]
+
+
+def sleeps(pid):
+    """Whether a process runs the code."""
+    try:
+        return b"os.write(1, b" in Path(f"/proc/{pid}/cmdline").read_bytes()
+    except OSError:
+        return False
+
+
 def is_ours(file):
     """Whether a process is a sandbox of this very process that should be gone."""
     try:
@@ -187,7 +363,7 @@ def test_sandbox_when_none_is_installed_or_allowed_then_says_why_and_refuses(mon
         stub.write_text("#!/bin/sh\necho 'no permission for this' >&2; exit 1\n")
         stub.chmod(0o755)
     monkeypatch.setattr(shutil, "which", lambda name: str(tmp_path / name))
-    monkeypatch.setattr("markscheme.tools.boxes.known_machine", lambda: True)
+    monkeypatch.setattr("markscheme.tools.boxes.call_filter", lambda *, inside: b"x")
     monkeypatch.setitem(markscheme.tools.boxes.BOXES, "landlock", lambda *_: None)
     with pytest.raises(UsageError, match="bubblewrap: no permission for this") as refused:
         make_tools(make_config(benchmark="b", model="m", tools=("python",)))
@@ -224,5 +400,5 @@ def test_container_when_used_then_it_has_no_network_limits_and_is_removed(engine
     _, started, removed = (tmp_path / f"{engine}.calls").read_text().split("\nr")[0:3]
     assert "--network none" in started
     assert "--memory 100m" in started
-    assert "my/python python3" in started
+    assert "my/python timeout -s KILL 80 python3" in started
     assert removed.startswith("m --force markscheme-tool-")

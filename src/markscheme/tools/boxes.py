@@ -1,12 +1,13 @@
 """The known sandboxes, best first, and how each is started. All are third-party.
 
 In each of them, a program sees the Python installation read-only, has no network and none of our environment, cannot
-signal our processes, and can only write a limited amount. It cannot start a process, except in a container, which ends
-with it.
+start or signal processes, and can only write a limited amount.
 """
 
 from __future__ import annotations
 
+import math
+import os
 import shutil
 import sys
 import uuid
@@ -14,7 +15,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
-from markscheme.tools.calls import call_filter, known_machine
+from markscheme.tools.calls import call_filter
 
 FILES = 2**26  # bytes of its temporary folder
 ENVIRONMENT = {
@@ -24,8 +25,8 @@ ENVIRONMENT = {
     "PYTHONHASHSEED": "0",
     "OMP_NUM_THREADS": "1",
 }
-# The first argument is the memory in kilobytes. File sizes are in blocks of 512 bytes.
-_LIMITED = 'ulimit -v "$0"; ulimit -f 65536; ulimit -c 0; ulimit -n 64; exec "$@"'
+# The first argument is the memory in kilobytes, the second seconds of CPU. File sizes are in blocks of 512 bytes.
+_LIMITED = 'ulimit -v "$0"; ulimit -t "$1"; ulimit -f 65536; ulimit -c 0; ulimit -n 64; shift; exec "$@"'
 _SYSTEM = ("/usr", "/bin", "/lib", "/lib64", "/etc/alternatives", "/etc/ld.so.cache")
 
 
@@ -33,14 +34,13 @@ class Start(NamedTuple):
     """The command of a sandboxed program."""
 
     words: list[str]
-    calls: bytes = b""  # a filter that the sandbox reads from the file descriptor FILTER
     end: tuple[str, ...] = ()  # a command that ends it, if killing our process does not
 
 
 class Limits(NamedTuple):
     """The limits of a program."""
 
-    seconds: float
+    seconds: float  # the time is measured outside; this ends a program that has outlived the run
     megabytes: int
     image: str  # of a container
 
@@ -48,11 +48,16 @@ class Limits(NamedTuple):
 # Returns how to start a Python script, or None if the sandbox is not installed.
 Box = Callable[[Limits, str], Start | None]
 
-FILTER = "<filter>"
+
+def _confined(script: str, calls: bytes, folders: list[str] | None = None) -> list[str]:
+    """Return the arguments of a Python that gives up system calls, and all files outside of `folders`, before a script."""
+    confine = Path(__file__).with_name("_confine.py").read_text()
+    return ["-I", "-c", confine, calls.hex(), *(folders or ()), script]
 
 
-def _python(limits: Limits, script: str) -> list[str]:
-    return ["/bin/sh", "-c", _LIMITED, str(limits.megabytes * 1024), sys.executable, "-I", "-c", script]
+def _python(limits: Limits, *arguments: str) -> list[str]:
+    cpu = math.ceil(limits.seconds) * (os.cpu_count() or 1)  # of all its threads
+    return ["/bin/sh", "-c", _LIMITED, str(limits.megabytes * 1024), str(cpu), sys.executable, *arguments]
 
 
 def _folders() -> list[str]:
@@ -64,11 +69,11 @@ def _folders() -> list[str]:
 
 
 def bubblewrap(limits: Limits, script: str) -> Start | None:
-    program = shutil.which("bwrap")
-    if program is None or not known_machine():
+    program, calls = shutil.which("bwrap"), call_filter(inside=True)
+    if program is None or not calls:
         return None
     words = [program, "--unshare-all", "--unshare-user", "--disable-userns", "--die-with-parent", "--new-session"]
-    words += ["--cap-drop", "ALL", "--clearenv", "--seccomp", FILTER]
+    words += ["--cap-drop", "ALL", "--clearenv"]
     # The temporary folder first: it must not hide a Python installed below the host's.
     words += ["--size", str(FILES), "--tmpfs", "/tmp"]
     for name in _folders():
@@ -78,35 +83,21 @@ def bubblewrap(limits: Limits, script: str) -> Start | None:
     words += ["--remount-ro", "/dev", "--remount-ro", "/"]  # both are in memory, without a limit
     for name, value in ENVIRONMENT.items():
         words += ["--setenv", name, value]
-    return Start([*words, "--", *_python(limits, script)], call_filter(inside=True))
+    return Start([*words, "--", *_python(limits, *_confined(script, calls))])
 
 
 def nsjail(limits: Limits, script: str) -> Start | None:
-    program = shutil.which("nsjail")
-    if program is None:
+    program, calls = shutil.which("nsjail"), call_filter(inside=True)
+    if program is None or not calls:
         return None
-    refused = "fork, vfork, clone3, memfd_create, shmget, io_uring_setup, add_key"
-    words = [
-        program,
-        "--mode",
-        "o",
-        "--really_quiet",
-        "--iface_no_lo",
-        "--disable_proc",
-        "--time_limit",
-        "0",
-        "--cwd",
-        "/tmp",
-    ]
+    words = [program, "--mode", "o", "--really_quiet", "--iface_no_lo", "--disable_proc", "--time_limit", "0"]
+    words += ["--cwd", "/tmp", "--mount", f"none:/tmp:tmpfs:size={FILES}"]
     words += ["--rlimit_as", "max", "--rlimit_fsize", "32", "--rlimit_nofile", "64", "--rlimit_core", "0"]
-    words += ["--mount", f"none:/tmp:tmpfs:size={FILES}"]
-    # The flags of `clone` tell whether it starts a thread.
-    words += ["--seccomp_string", f"ERRNO(1) {{ {refused}, clone(flags) {{ (flags & 65536) == 0 }} }} DEFAULT ALLOW"]
     for name in (*_folders(), "/dev/null", "/dev/urandom"):
         words += ["--bindmount_ro" if name != "/dev/null" else "--bindmount", name]
     for name, value in ENVIRONMENT.items():
         words += ["--env", f"{name}={value}"]
-    return Start([*words, "--", *_python(limits, script)])
+    return Start([*words, "--", *_python(limits, *_confined(script, calls))])
 
 
 def _container(engine: str) -> Box:
@@ -123,25 +114,22 @@ def _container(engine: str) -> Box:
         words += ["--ulimit", "core=0", "--ulimit", f"fsize={2**25}", "--ulimit", "nofile=64", "--ulimit", "nproc=4096"]
         for variable, value in ENVIRONMENT.items():
             words += ["--env", f"{variable}={value}"] if variable != "PATH" else []
-        inside = ["python3", "-I", "-c", script]
+        # A container does not end with the program that started it.
+        inside = ["timeout", "-s", "KILL", str(math.ceil(limits.seconds) + 60), "python3"]
+        inside += _confined(script, call_filter(inside=True))
         return Start([*words, limits.image, *inside], end=(program, "rm", "--force", name))
 
     return container
 
 
 def landlock(limits: Limits, script: str) -> Start | None:
-    if sys.platform != "linux" or not known_machine():
-        return None
-    launcher = [sys.executable, "-I", str(Path(__file__).with_name("_landlock.py"))]
-    confined = [*launcher, call_filter(inside=False).hex(), *_folders(), "--"]
-    limited = _python(limits, script)
-    at = limited.index(sys.executable)
-    return Start([*limited[:at], *confined, *limited[at:]])
+    calls = call_filter(inside=False)
+    return Start(_python(limits, *_confined(script, calls, _folders()))) if calls else None
 
 
 def nothing(limits: Limits, script: str) -> Start:
-    """Start without a sandbox, with limits on memory and files only."""
-    return Start(_python(limits, script))
+    """Start without a sandbox, with limits on memory, time and files only."""
+    return Start(_python(limits, "-I", "-c", script))
 
 
 BOXES: dict[str, Box] = {

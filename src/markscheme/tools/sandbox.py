@@ -11,12 +11,15 @@ import os
 import subprocess
 import tempfile
 from contextlib import suppress
+from pathlib import Path
 from typing import NamedTuple
 
 from markscheme.errors import ModelError, UsageError, nearest, option
-from markscheme.tools.boxes import BOXES, ENVIRONMENT, FILTER, Box, Limits, Start, nothing
+from markscheme.tools.boxes import BOXES, ENVIRONMENT, FILES, Box, Limits, Start, nothing
 
 LARGEST_OUTPUT = 2**16  # bytes of output at which a program is killed
+# Files in its temporary folder at which a program is killed: 10,000 take 10 MB, which no other limit counts.
+MOST_FILES, LOOK = 10_000, 0.5  # counted every LOOK seconds
 TRIES = 3  # tries to start a sandbox: a machine may be out of processes for a moment
 _PROBE = "import os; os.write(1, b'\\0' + str(6 * 7).encode())"
 
@@ -53,11 +56,10 @@ class Sandbox:
         raise ModelError(f"the sandbox of tools ({self.name}) does not start: {_first_line(ended.output)}")
 
     async def _once(self, script: str, given: bytes, before: int) -> Ended:
-        start = self._box(self._limits, script)
+        start = self._box(self._limits._replace(seconds=self._limits.seconds * (1 + before)), script)
         assert start is not None, "it was there when it was chosen"
         loop, output = asyncio.get_running_loop(), asyncio.StreamReader()
         with tempfile.TemporaryDirectory(prefix="markscheme-tool-") as folder:
-            words, calls = _with_filter(start)
             reading, writing = os.pipe()
             # Not the process's own pipe: waiting for the process would wait for all holders of its other end.
             pipe, _ = await loop.connect_read_pipe(
@@ -65,24 +67,25 @@ class Sandbox:
             )
             try:
                 process = await asyncio.create_subprocess_exec(
-                    *words,
+                    *start.words,
                     stdin=asyncio.subprocess.PIPE,
                     stdout=writing,
                     stderr=asyncio.subprocess.STDOUT,
                     env=ENVIRONMENT,
                     cwd=folder,
-                    pass_fds=calls,
                     start_new_session=True,
                 )
             except BaseException:
                 pipe.close()
                 raise
             finally:
-                for handle in (writing, *calls):
-                    os.close(handle)
+                os.close(writing)
+            counting = asyncio.create_task(_end_if_many_files(process))
             try:
-                return await self._watched(process, output, given, before)
+                ended = await self._watched(process, output, given, before)
+                return ended._replace(why="it made too many files", whole=False) if counting.done() else ended
             finally:
+                counting.cancel()
                 await _end(process, start)
                 pipe.close()
 
@@ -112,6 +115,19 @@ class Sandbox:
                 return ended(await process.wait())
         except TimeoutError:
             return ended(None, f"it took longer than {seconds:g} s")
+
+
+async def _end_if_many_files(process: asyncio.subprocess.Process) -> None:
+    """Kill the sandbox if the program in it makes too many files."""
+    while True:
+        await asyncio.sleep(LOOK)
+        with suppress(OSError):
+            inside = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
+            folder = os.statvfs(f"/proc/{inside[0]}/root/tmp") if inside else None
+            # of that size: before it is mounted, this would be the host's folder
+            if folder and folder.f_blocks * folder.f_frsize == FILES and folder.f_files - folder.f_ffree > MOST_FILES:
+                os.killpg(process.pid, 9)
+                return
 
 
 async def _end(process: asyncio.subprocess.Process, start: Start) -> None:
@@ -152,27 +168,13 @@ def _why_not(box: Box, limits: Limits) -> str:
     start = box(limits, _PROBE)
     if start is None:
         return "not installed"
-    words, calls = _with_filter(start)
     try:
         done = subprocess.run(
-            words, input=b"", capture_output=True, env=ENVIRONMENT, pass_fds=calls, timeout=60, check=False, cwd="/"
+            start.words, input=b"", capture_output=True, env=ENVIRONMENT, timeout=60, check=False, cwd="/"
         )
     except (OSError, subprocess.TimeoutExpired) as error:
         return getattr(error, "strerror", None) or "it does not answer"
-    finally:
-        for handle in calls:
-            os.close(handle)
     return "" if done.stdout == b"\x0042" else _first_line(done.stderr or done.stdout) or "it does not start"
-
-
-def _with_filter(start: Start) -> tuple[list[str], tuple[int, ...]]:
-    """Replace FILTER by the file descriptor of the filter."""
-    if not start.calls:
-        return start.words, ()
-    reading, writing = os.pipe()
-    os.write(writing, start.calls)
-    os.close(writing)
-    return [str(reading) if word == FILTER else word for word in start.words], (reading,)
 
 
 def _first_line(output: bytes) -> str:
