@@ -234,11 +234,12 @@ def _goes_on(tokens: list[Token], last: int, end: int) -> bool:
 
 def _is_denied(tokens: list[Token], first: int, at: int) -> bool:
     """True if a "not" before a value denies it. In "those that are not red are 5", it does not."""
-    copula = apart = False
+    copula = apart = listed = False
     for place in range(at - 1, first - 1, -1):
         here, following = tokens[place].kinds, tokens[place + 1].kinds
         if not here & kinds.WORD:
-            apart = apart or bool(here & kinds.COMMA and following & kinds.THIS)  # "it can't be 12, it's 15"
+            listed = listed or bool(here & kinds.COMMA)
+            apart = apart or bool(here & kinds.COMMA and following & (kinds.THIS | kinds.IS))  # "it isn't 12, it's 15"
             continue
         if here & (kinds.BAD | kinds.FALSE) and (here | following) & (kinds.THIS | kinds.ANSWER):
             return True  # "it is impossible that", "the wrong answer is", "a common mistake is"
@@ -246,6 +247,7 @@ def _is_denied(tokens: list[Token], first: int, at: int) -> bool:
             here & kinds.BAD
             and not here & kinds.RETRACT
             and not copula
+            and not listed
             and (place >= at - 3 or following & kinds.WITHIN)
         ):
             return True
@@ -365,7 +367,7 @@ def takes_back(lexed: Lexed, clause: Clause, named: Collection[str] = ()) -> boo
         denied = denied or bool(here & kinds.NOT)
         if here & kinds.NO and token.end == lexed.tokens[clause.last].end:
             return subject  # "Wait, no."
-        if here & (kinds.THIS | kinds.ANSWER | kinds.RETRACT):
+        if here & (kinds.THIS | kinds.ANSWER | kinds.RESULT | kinds.RETRACT):
             subject = True
         elif subject and (here & kinds.BAD or (denied and here & kinds.GOOD)):
             if lexed.text[token.start : token.end].lower()[:_STEM] not in named:
