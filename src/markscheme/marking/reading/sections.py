@@ -80,6 +80,8 @@ def read(
         marks = _END_MARKS.search(text, max(start, end - 200))
         end = marks.start() if marks else end
     statement, choices = (problem.statement, problem.choices) if problem is not None else ("", ())
+    if problem is not None and statement == problem.id:
+        statement = ""  # stored outputs without their question are named by their line
     return ResponseSections(
         text, start, _own_end(text, start, end, statement), cut_off, end, statement, choices, ended, turn
     )

@@ -7,6 +7,8 @@ from __future__ import annotations
 import re
 from typing import Final
 
+from markscheme.marking.reading.words import either
+
 _NOTE: Final = re.compile(r"<<[^<>\n]{0,200}>>")
 _EQUALS: Final = re.compile(r"(?<![<>!\\=])=(?!=)|\\approx|≈")
 _UNKNOWN: Final = re.compile(r"(?<![\\a-zA-Z])[a-zA-Z](?:_\{?\w\}?)?(?![a-zA-Z])")
@@ -17,6 +19,7 @@ _MEASURED: Final = re.compile(
 )
 _LONGEST: Final = 400
 _WORDS_INSIDE: Final = re.compile(r"\\(?:text|textbf|textit|textrm|mathrm|mathbf|mbox|operatorname)\s?\{([^{}]*)\}")
+_REMARK_INSIDE: Final = re.compile(rf"\\text\s?\{{(?!\s*{either('joins')}\s*\}})[^{{}}]*\}}")
 _ROWS: Final = re.compile(r"\\begin\{[a-z]+\*?\}|\\end\{[a-z]+\*?\}|\\\\(?:\[[^\]]{0,9}\])?|&")
 _ARROW: Final = re.compile(r"\\Rightarrow|\\implies|⇒")
 _WORDED: Final = re.compile(r"\\text\s?\{[^{}]*[a-z]{2}")
@@ -40,7 +43,7 @@ def _conclusion(content: str) -> str | None:
     if not _WORDED.search(content) or not (_ARROW.search(content) or "\\begin{aligned}" in content):
         return None
     rows = [row for row in _ROWS.sub("\n", content).split("\n") if row.strip()]
-    return _WORDS_INSIDE.sub(" ", _ARROW.split(rows[-1])[-1]).strip(" .$") if rows else None
+    return _REMARK_INSIDE.sub(" ", _ARROW.split(rows[-1])[-1]).strip(" .$") if rows else None
 
 
 def _is_known_unit(unit: str) -> bool:
