@@ -107,8 +107,9 @@ def _ray_nodes(tmp_path_factory):
 def _connected(_ray_nodes):
     """Not longer than a module: other tests look at what happens where nobody is connected."""
     import ray
+    from ray_nodes import patiently
 
-    ray.init(address=_ray_nodes.address, log_to_driver=False, logging_level="ERROR")
+    patiently(lambda: ray.init(address=_ray_nodes.address, log_to_driver=False, logging_level="ERROR"))
     yield _ray_nodes
     ray.shutdown()
 

@@ -13,7 +13,7 @@ def test_worker_when_its_parent_is_gone_then_it_ends_at_once(busy):
     try:
         assert read(worker.stdout)[0] == "ready"
         if busy:
-            body = msgspec.msgpack.encode(["time:sleep", [900], 900.0])
+            body = msgspec.msgpack.encode(["time:sleep", [900], 900.0, 0])
             worker.stdin.write(len(body).to_bytes(4, "big") + body)
             worker.stdin.flush()
             assert read(worker.stdout)[0] == "started"

@@ -57,10 +57,15 @@ sys.exit(main(sys.argv[3:]))
 """
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT], ids=lambda number: number.name)
 @pytest.mark.parametrize(
-    ("command", "writes", "status"),
-    [("run", 1, "interrupted"), ("resume", 1, "incomplete"), ("resume", 2, "interrupted")],
+    ("number", "command", "writes", "status"),
+    [
+        (signal.SIGTERM, "run", 1, "interrupted"),
+        (signal.SIGHUP, "run", 1, "interrupted"),
+        (signal.SIGINT, "run", 1, "interrupted"),
+        (signal.SIGTERM, "resume", 1, "incomplete"),
+        (signal.SIGINT, "resume", 2, "interrupted"),
+    ],
 )
 def test_signal_when_the_run_has_just_begun_then_its_manifest_says_how_it_ended(
     tmp_path, number, command, writes, status

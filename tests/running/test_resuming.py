@@ -224,8 +224,9 @@ pathlib.Path.replace = killed
 """
 
 
-@pytest.mark.parametrize("moment", range(1, 6))
-@pytest.mark.parametrize("again", [(), ("--limit", 10)])
+@pytest.mark.parametrize(
+    ("moment", "again"), [*((moment, ()) for moment in range(1, 6)), *((moment, ("--limit", 10)) for moment in (2, 4))]
+)
 def test_growth_when_killed_at_any_moment_then_resuming_asks_the_rest_once(
     process, markscheme, sums, right, fast, tmp_path, monkeypatch, moment, again
 ):

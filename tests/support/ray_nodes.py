@@ -8,6 +8,18 @@ from pathlib import Path
 import pytest
 from stand_in_server import install
 
+ATTEMPTS = 3
+
+
+def patiently(start):
+    """Start a part of Ray, again if it fails: it allows its processes 15 and 30 s, which cannot be changed."""
+    for _ in range(ATTEMPTS - 1):
+        try:
+            return start()
+        except Exception as failure:  # noqa: BLE001 - it has no class of its own
+            print(f"Ray is started again: {failure}")
+    return start()
+
 
 class TwoNodes:
     """The head with one core and another node with two, which a test may kill.
@@ -20,15 +32,21 @@ class TwoNodes:
 
         self._folder = folder
         self._programs = install(folder / "bin").parent
-        with self._environment():
-            self._cluster = Cluster(initialize_head=True, head_node_args={"num_cpus": 1, "include_dashboard": False})
+        self._cluster = Cluster()
+        self._start(num_cpus=1, include_dashboard=False)
         self.address = self._cluster.address
         self._second = None
+
+    def _start(self, **node):
+        with self._environment():
+            return patiently(lambda: self._cluster.add_node(wait=False, **node))
 
     @contextmanager
     def _environment(self):
         with pytest.MonkeyPatch.context() as patch:
             patch.setenv("RAY_USAGE_STATS_ENABLED", "0")
+            patch.setenv("RAY_worker_register_timeout_seconds", "200")
+            patch.setenv("RAY_gcs_server_port_wait_time_s", "200")
             patch.setenv("RAY_worker_niceness", "0")  # 15 by default: beside other tests nothing would move
             patch.setenv("PATH", f"{self._programs}:{os.environ['PATH']}")
             patch.delenv("MARKSCHEME_DATA", raising=False)
@@ -38,8 +56,7 @@ class TwoNodes:
     def have_both(self) -> None:
         """Start the second node if a test has killed it."""
         if self._second is None:
-            with self._environment():
-                self._second = self._cluster.add_node(num_cpus=2)
+            self._second = self._start(num_cpus=2)
         self._wait_for_cores(3)
 
     def kill_second(self) -> None:
