@@ -175,10 +175,19 @@ def _is_determiner(lexed: Lexed, at: int, first: int, last: int) -> bool:
     return bool(following & kinds.WORD) and not following & (kinds.IS | kinds.AND | kinds.OR | kinds.WITHIN)
 
 
+def set_apart(lexed: Lexed, first: int, last: int) -> list[tuple[int, int]]:
+    """Return the stretches in bold type, and those in quotes."""
+    tokens = lexed.tokens
+    bold = [at for at in range(first, last + 1) if tokens[at].kinds & kinds.EMPHASIS]
+    marks = (at for at in range(first, last + 1) if tokens[at].kinds & (kinds.OPEN | kinds.CLOSE))
+    quotes = [at for at in marks if lexed.said(at, at) in EDGES]
+    pairs = [*zip(bold[::2], bold[1::2], strict=False), *zip(quotes[::2], quotes[1::2], strict=False)]
+    return [(begin + 1, end - 1) for begin, end in pairs if end > begin + 1]
+
+
 def _words(lexed: Lexed, first: int, last: int) -> Value | None:
     """Return free words: the emphasized or quoted part of the slot, or all of it without articles and label."""
-    tokens = lexed.tokens
-    letter = first
+    tokens, letter = lexed.tokens, first
     while letter < last and tokens[letter].kinds & (kinds.OPEN | kinds.EMPHASIS):
         letter += 1
     if (
@@ -187,28 +196,20 @@ def _words(lexed: Lexed, first: int, last: int) -> Value | None:
         and lexed.said(letter + 1, letter + 1) in (")", "]", ".", ":")
     ):
         following = lexed.said(letter + 2, letter + 2) if letter + 2 <= last else ""
-        initials = len(following) == 1 and following.isupper()
-        first = first if initials else letter + 2  # (A) moss, but not H. G. Wells
-    stretch = range(first, last + 1)
-    emphasis = [at for at in stretch if tokens[at].kinds & kinds.EMPHASIS]
-    quotes = [at for at in stretch if tokens[at].kinds & kinds.OPEN and lexed.said(at, at) in EDGES]
-    for marks in (emphasis, quotes):
-        if len(marks) >= 2 and marks[1] > marks[0] + 1:
-            first, last = marks[0] + 1, marks[1] - 1
-            break
+        if len(following) != 1 or not following.isupper():
+            first = letter + 2  # (A) moss, but not H. G. Wells
+    first, last = next(iter(set_apart(lexed, first, last)), (first, last))
     words = kinds.WORD | kinds.NUMBER | kinds.LETTER | kinds.FORMULA
-    opens = (at for at in range(first + 1, last + 1) if tokens[at].kinds & kinds.OPEN and lexed.said(at, at) == "(")
-    bracket = next(
-        (at for at in opens if tokens[at].start > tokens[at - 1].end and lexed.has(words, first, at - 1)), None
-    )
-    if bracket is not None:
-        last = bracket - 1  # "carbon dioxide (CO2)"
-    if not lexed.has(words, first, last):
-        return Value(first, last, lexed.said(first, last).strip()) if first <= last else None  # closing brackets: ) }
-    while first < last and (tokens[first].kinds & _LEADING or _is_article(lexed, first)):
-        first += 1
-    while last >= first and tokens[last].kinds & _TRAILING:
-        last -= 1
+    for at in range(first + 1, last + 1):
+        opens = tokens[at].kinds & kinds.OPEN and tokens[at].start > tokens[at - 1].end and lexed.said(at, at) == "("
+        if opens and lexed.has(words, first, at - 1):
+            last = at - 1  # "carbon dioxide (CO2)"
+            break
+    if lexed.has(words, first, last):
+        while first < last and (tokens[first].kinds & _LEADING or _is_article(lexed, first)):
+            first += 1
+        while last >= first and tokens[last].kinds & _TRAILING:
+            last -= 1
     return Value(first, last, lexed.said(first, last).strip()) if first <= last else None
 
 
