@@ -68,19 +68,24 @@ def _cut(lexed: Lexed) -> list[Clause]:
         if form & _SKIPPED:
             depth = max(0, depth + bool(form & kinds.OPEN) - bool(form & kinds.CLOSE))
         elif form & _ENDS:
-            depth = 0
             if lexed.has(_CONTENT, first, at - 1):
                 found.append(Clause(first, at - 1, opener, form & _ENDS, supposed))
             elif form & kinds.ASKS and found:
+<<<<<<< HEAD
                 found[-1] = replace(found[-1], ender=kinds.ASKS)
             first, opener, supposed = at + 1, 0, False
         elif at == first and at and form & kinds.OTHER and lexed.text[token.start : token.end + 1] in _BULLETS:
+=======
+                found[-1] = found[-1]._replace(ender=kinds.ASKS)
+            first, opener, depth = at + 1, 0, 0
+        elif at == first and lexed.text[token.start : token.end + 1] in _BULLETS:
+>>>>>>> 08d03ab9 (Moods: fewer special cases of a denial, a hedge and a question)
             first = at + 1
-        elif depth == 0 and form & kinds.NOT and form & kinds.BUT and _denies(lexed, at, first):
-            found.append(Clause(first, at, opener, kinds.WORD))
+        elif depth == 0 and form & kinds.NOT and form & kinds.BUT and lexed.has(VALUES, max(first, at - 2), at - 1):
+            found.append(Clause(first, at, opener, kinds.WORD))  # a "not … but" after the value it denies: AではなくB
             first, opener = at + 1, 0
         elif depth == 0 and _begins_clause(lexed, at, first):
-            if at > first and any(not each.kinds & _SKIPPED for each in tokens[first:at]):
+            if any(not each.kinds & _SKIPPED for each in tokens[first:at]):
                 found.append(Clause(first, at - 1, opener, kinds.WORD))
                 first = at
             opener = form & _CUTS
@@ -97,49 +102,33 @@ def _cut(lexed: Lexed) -> list[Clause]:
 
 def _begins_clause(lexed: Lexed, at: int, first: int) -> bool:
     """True for a word that begins a clause: "but", "because", "if"; "so" after a comma; "no" between two commas."""
-    tokens, form = lexed.tokens, lexed.tokens[at].kinds
+    tokens, form, before = lexed.tokens, lexed.tokens[at].kinds, lexed.tokens[at - 1].kinds
     if form & _CUTS:
-        if form & kinds.BUT and at > first and tokens[at - 1].kinds & (kinds.IS | kinds.WOULD):
-            return False  # "she would still have 4", "it is actually 5"
-        if form & kinds.BUT or at == first:
-            return True
+        if form & kinds.BUT:  # not in "she would still have 4", "it is actually 5"
+            return at == first or not before & (kinds.IS | kinds.WOULD)
         # In "The remainder when 15 is divided by 4", the clause has no content yet at "when" and continues.
         return lexed.has(_SAYING, first, at - 1) or all(each.kinds & _SKIPPED for each in tokens[first:at])
     if at == first:
         return False
     if form & kinds.EQUALS:
         return lexed.text.startswith(_ARROWS, tokens[at].start)
-    if not tokens[at - 1].kinds & kinds.COMMA:
+    if not before & kinds.COMMA:
         return bool(form & kinds.RETRACT) and lexed.said(at - 1, at - 1) in _DASHES
-    lettered = form & kinds.OPTION and at + 1 < len(tokens) and tokens[at + 1].kinds & kinds.LETTER
-    if form & kinds.LETTER or lettered:  # A is wrong, B is right
+    if form & (kinds.LETTER | kinds.OPTION):  # A is wrong, B is right
         earlier = next((place for place in range(first, at) if tokens[place].kinds & kinds.LETTER), at)
         return lexed.has(kinds.GOOD | kinds.BAD, earlier + 1, at - 1)
-    if form & kinds.SO:
-        return True
-    return bool(form & _TAKES_BACK and at + 1 < len(tokens) and tokens[at + 1].kinds & (kinds.COMMA | kinds.WORD))
-
-
-def _denies(lexed: Lexed, at: int, first: int) -> bool:
-    """True for a "not … but" that follows the value it denies: AではなくB, A가 아니라 B."""
-    return lexed.has(VALUES, max(first, at - 2), at - 1)
+    return bool(form & kinds.SO) or (bool(form & _TAKES_BACK) and lexed.has(kinds.COMMA | kinds.WORD, at + 1, at + 1))
 
 
 def numbers_a_step(lexed: Lexed, number: int) -> bool:
     """True for a clause that is only the number of a step or item, followed by its text on the line: "2. Divide"."""
-    parts = clauses(lexed)
-    clause = parts[number]
-    if (
-        clause.first != clause.last
-        or not clause.kinds & kinds.NUMBER
-        or clause.ender != kinds.STOP
-        or number + 1 == len(parts)
-    ):
+    clause, following = clauses(lexed)[number], clauses(lexed)[number + 1 : number + 2]
+    token = lexed.tokens[clause.first]
+    if clause.first != clause.last or not token.kinds & kinds.NUMBER or not following:
         return False
-    token, following = lexed.tokens[clause.first], lexed.tokens[parts[number + 1].first]
-    between = lexed.text[token.end : following.start]
-    before = lexed.text[max(0, token.start - 4) : token.start].rpartition("\n")
-    return between.strip(" *_") == "." and bool(before[1]) and not before[2].strip(" *#>-")
+    rest = lexed.text[token.end : lexed.tokens[following[0].first].start].strip(" *_")
+    _, opens, lead = lexed.text[max(0, token.start - 4) : token.start].rpartition("\n")
+    return rest == "." and bool(opens) and not lead.strip(" *#>-")
 
 
 def mood_of(lexed: Lexed, clause: Clause, at: int, last: int) -> str:
@@ -150,39 +139,49 @@ def mood_of(lexed: Lexed, clause: Clause, at: int, last: int) -> str:
     if clause.opener & kinds.IF:
         return CONDITIONAL
     near = _before(tokens, clause.first, at)
+<<<<<<< HEAD
     if near & kinds.BOUND and not _goes_on(tokens, last, clause.last):
         return BOUNDED
     if near & kinds.AND and _is_between(tokens, clause.first, at):
         return BOUNDED
     after_value = last + 1 + _suffix(lexed, last, clause.last)
     following = tokens[after_value : min(after_value + 1, clause.last) + 1]
+=======
+    following = tokens[last + 1 : min(last + 2, clause.last) + 1]
+>>>>>>> 08d03ab9 (Moods: fewer special cases of a denial, a hedge and a question)
     after = following[0].kinds if following else 0
+    if near & kinds.BOUND and not _goes_on(tokens, last, clause.last):
+        return BOUNDED
     compared = after & (kinds.BOUND | kinds.MINUS) and len(following) > 1 and following[1].kinds & kinds.NUMBER
     if (near & kinds.OPERATE and not near & kinds.IS) or compared or _is_rescaled(lexed, after_value - 1, clause.last):
         return OPERATED  # twice 5, 5 more than 3, 5の2倍
+<<<<<<< HEAD
     if (
         after & kinds.BOUND
         and (clause.kinds & kinds.ANSWER or tokens[last].kinds & kinds.NUMBER)
         and not _goes_on(tokens, after_value, clause.last)
     ):
+=======
+    counted = tokens[last].kinds & kinds.NUMBER or clause.kinds & kinds.ANSWER
+    if after & kinds.BOUND and counted and not _goes_on(tokens, last + 1, clause.last):
+>>>>>>> 08d03ab9 (Moods: fewer special cases of a denial, a hedge and a question)
         return BOUNDED  # "the answer is 5 or more", 答えは5以上です
     if (clause.supposed or tokens[clause.first].kinds & kinds.NOT) and clause.kinds & kinds.WOULD:
         return CONDITIONAL  # "If x were 2, the answer would be 5", "Without the tax it would be 5"
     if _is_denied(tokens, clause.first, at) or is_called_bad(tokens, last + 1, clause.last):
         return DENIED
-    if _is_refused(lexed, following) and not lexed.has(VALUES | kinds.COMMA, last + 1, clause.last):
+    particle = following and not lexed.text[following[0].start].isascii() and following[0].end - following[0].start < 3
+    refused = any(token.kinds & kinds.NOT for token in following[: 1 + bool(particle)])  # Aではない, 5이 아닙니다
+    if refused and not lexed.has(VALUES | kinds.COMMA, last + 1, clause.last):
         return DENIED
-    if any(token.kinds & kinds.HEDGE for token in following):
-        return HEDGED  # verb-final languages
+    if any(token.kinds & kinds.HEDGE for token in following) or _is_hedged(tokens, clause.first, at):
+        return HEDGED
     if _is_sought(tokens, clause.first, at) and not _is_worked_out(lexed, at, last):
         return ASKED
-    if clause.kinds & kinds.UNKNOWN and _is_doubted(tokens, clause.first, at):
-        return HEDGED
-    if _is_hedged(tokens, clause.first, at):
-        return HEDGED
     return REASON if clause.opener & kinds.BECAUSE else ASSERTED
 
 
+<<<<<<< HEAD
 def _suffix(lexed: Lexed, last: int, end: int) -> int:
     """Return the number of tokens of an inflection after a value: 7'den, 7-nél, 7:n."""
     mark, suffix = lexed.tokens[last + 1 : last + 2], lexed.tokens[last + 2 : last + 3]
@@ -202,26 +201,18 @@ def _is_refused(lexed: Lexed, following: list[Token]) -> bool:
     return any(token.kinds & kinds.NOT for token in following[: 1 + particle])
 
 
+=======
+>>>>>>> 08d03ab9 (Moods: fewer special cases of a denial, a hedge and a question)
 def _is_rescaled(lexed: Lexed, last: int, end: int) -> bool:
     """True if the words right after a value change it: "7 squared", 7の2倍, 7'nin iki katı."""
     for place in range(last + 1, min(end, last + 3) + 1):
-        here = lexed.tokens[place].kinds
-        if here & kinds.RESCALE:
+        token = lexed.tokens[place]
+        if token.kinds & kinds.RESCALE:
             return True
-        particle = here & kinds.WORD and lexed.tokens[place].end - lexed.tokens[place].start < 4
-        if not (
-            here & (kinds.NUMBER | kinds.NUMERAL)
-            if place > last + 1
-            else particle and not here & ~(kinds.WORD | kinds.CONNECT)
-        ):
+        particle = token.end - token.start < 4 and not token.kinds & ~(kinds.WORD | kinds.CONNECT)
+        if not (token.kinds & (kinds.NUMBER | kinds.NUMERAL) if place > last + 1 else particle):
             return False
     return False
-
-
-def _is_between(tokens: list[Token], first: int, at: int) -> bool:
-    """True for the upper end of "between 2 and 5"."""
-    said = (token.kinds for token in reversed(tokens[first : at - 1]) if token.kinds & (kinds.BOUND | kinds.IS))
-    return bool(next(said, 0) & kinds.BOUND)
 
 
 def _goes_on(tokens: list[Token], last: int, end: int) -> bool:
@@ -251,31 +242,29 @@ def _is_denied(tokens: list[Token], first: int, at: int) -> bool:
             and (place >= at - 3 or following & kinds.WITHIN)
         ):
             return True
-        if here & kinds.NOT:
-            if following & kinds.GOOD and place + 2 < at and tokens[place + 2].kinds & kinds.THIS:
+        if here & kinds.NOT and not (here & _TAKES_BACK and following & (kinds.COMMA | kinds.COLON)):  # "No, it is 35"
+            if following & kinds.GOOD and tokens[min(place + 2, at)].kinds & kinds.THIS:
                 return True  # "it is not true that"
-            if here & _TAKES_BACK and following & (kinds.COMMA | kinds.COLON):
-                continue  # "No, it is 35"
-            unlikely = bool(place == first and following & kinds.THIS and not here & kinds.NO)  # "No way it is 5"
-            return unlikely or (not apart and (not copula or bool(following & kinds.IS)))
+            unlikely = place == first and following & kinds.THIS and not here & kinds.NO  # "No way it is 5"
+            return bool(unlikely) or (not apart and (not copula or bool(following & kinds.IS)))
         copula = copula or (bool(here & kinds.IS) and not tokens[place - 1].kinds & kinds.WITHIN)
     return False
 
 
 def _is_sought(tokens: list[Token], first: int, at: int) -> bool:
     """True if a value belongs to a question: "to find how many of the 34 seats are left"."""
-    concluded = False
+    concluded = 0
     for place in range(at - 1, first - 1, -1):
         here, before = tokens[place].kinds, tokens[place - 1].kinds
+        concluded |= here & kinds.SO
         if here & (kinds.EQUALS | kinds.COLON | kinds.IS | kinds.ANSWER):
             return False
-        concluded = concluded or bool(here & kinds.SO)
+        if here & kinds.ASK and here & kinds.QUESTION:  # "add": an instruction where it opens the clause
+            return place == first and not concluded
         # A "who" or "which" after a noun or a comma is a relative pronoun.
         relative = before & kinds.COMMA or (
             before & kinds.WORD and not before & ~(kinds.UNIT | kinds.WORD | kinds.SYMBOL)
         )
-        if here & kinds.ASK and here & kinds.QUESTION:  # "add": an instruction where it opens the clause
-            return place == first and not concluded
         if here & kinds.ASK and (place == first or not relative):
             return True
     return False
@@ -287,21 +276,15 @@ def _is_worked_out(lexed: Lexed, at: int, last: int) -> bool:
     return bool(said & kinds.EQUALS) and not said & (kinds.WORD | kinds.LETTER | kinds.FORMULA)
 
 
-def _is_doubted(tokens: list[Token], first: int, at: int) -> bool:
-    """True for "I do not know whether the answer is 5"."""
-    return any(
-        tokens[place].kinds & kinds.UNKNOWN and tokens[place + 1].kinds & (kinds.IF | kinds.ASK)
-        for place in range(first, at)
-    )
-
-
 def _is_hedged(tokens: list[Token], first: int, at: int) -> bool:
-    """True if "perhaps" or a similar word opens the clause or modifies the verb of the value."""
+    """True if "perhaps" opens the clause or modifies the verb of the value, or nobody knows whether it is the answer."""
     copula = False
     for place in range(at - 1, first - 1, -1):
-        here = tokens[place].kinds
-        if here & kinds.HEDGE and (not copula or place <= first + 1 or tokens[place + 1].kinds & kinds.IS):
+        here, following = tokens[place].kinds, tokens[place + 1].kinds
+        if here & kinds.HEDGE and (not copula or place <= first + 1 or following & kinds.IS):
             return True
+        if here & kinds.UNKNOWN and following & (kinds.IF | kinds.ASK):
+            return True  # "I do not know whether the answer is 5"
         copula = copula or bool(here & kinds.IS)
     return False
 
@@ -324,19 +307,23 @@ def _before(tokens: list[Token], first: int, at: int) -> int:
 
 def is_called_bad(tokens: list[Token], first: int, last: int) -> bool:
     """True if the text after a value calls it wrong: "is wrong", "is not the answer", "cannot be right"."""
-    denied, copula, said = False, -9, tokens[first : last + 1]
-    for place, token in enumerate(said):
+    denied, near = False, 3
+    for place, token in enumerate(tokens[first : last + 1]):
         here = token.kinds
         if here & (kinds.NUMBER | kinds.FORMULA | kinds.BOX) or (here & kinds.LETTER and place):
             return False
         if here & kinds.IS:
-            copula = place
+            near = place + 4
         if here & kinds.NOT:
             denied = not denied
+<<<<<<< HEAD
         elif here & (kinds.BAD | kinds.FALSE) and (place < 3 or place - copula < 4):
+=======
+        elif here & kinds.BAD and place < near:
+>>>>>>> 08d03ab9 (Moods: fewer special cases of a denial, a hedge and a question)
             return not denied
         elif here & (kinds.GOOD | kinds.ANSWER | kinds.OPTION):
-            trap = place + 1 < len(said) and said[place + 1].kinds & kinds.BAD  # "the most likely trap"
+            trap = place + first < last and tokens[first + place + 1].kinds & kinds.BAD  # "the most likely trap"
             return not denied if trap else denied
     return False
 
