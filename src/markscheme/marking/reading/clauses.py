@@ -71,15 +71,9 @@ def _cut(lexed: Lexed) -> list[Clause]:
             if lexed.has(_CONTENT, first, at - 1):
                 found.append(Clause(first, at - 1, opener, form & _ENDS, supposed))
             elif form & kinds.ASKS and found:
-<<<<<<< HEAD
                 found[-1] = replace(found[-1], ender=kinds.ASKS)
-            first, opener, supposed = at + 1, 0, False
-        elif at == first and at and form & kinds.OTHER and lexed.text[token.start : token.end + 1] in _BULLETS:
-=======
-                found[-1] = found[-1]._replace(ender=kinds.ASKS)
-            first, opener, depth = at + 1, 0, 0
+            first, opener, depth, supposed = at + 1, 0, 0, False
         elif at == first and lexed.text[token.start : token.end + 1] in _BULLETS:
->>>>>>> 08d03ab9 (Moods: fewer special cases of a denial, a hedge and a question)
             first = at + 1
         elif depth == 0 and form & kinds.NOT and form & kinds.BUT and lexed.has(VALUES, max(first, at - 2), at - 1):
             found.append(Clause(first, at, opener, kinds.WORD))  # a "not … but" after the value it denies: AではなくB
@@ -139,32 +133,16 @@ def mood_of(lexed: Lexed, clause: Clause, at: int, last: int) -> str:
     if clause.opener & kinds.IF:
         return CONDITIONAL
     near = _before(tokens, clause.first, at)
-<<<<<<< HEAD
-    if near & kinds.BOUND and not _goes_on(tokens, last, clause.last):
-        return BOUNDED
-    if near & kinds.AND and _is_between(tokens, clause.first, at):
-        return BOUNDED
     after_value = last + 1 + _suffix(lexed, last, clause.last)
     following = tokens[after_value : min(after_value + 1, clause.last) + 1]
-=======
-    following = tokens[last + 1 : min(last + 2, clause.last) + 1]
->>>>>>> 08d03ab9 (Moods: fewer special cases of a denial, a hedge and a question)
     after = following[0].kinds if following else 0
     if near & kinds.BOUND and not _goes_on(tokens, last, clause.last):
         return BOUNDED
     compared = after & (kinds.BOUND | kinds.MINUS) and len(following) > 1 and following[1].kinds & kinds.NUMBER
     if (near & kinds.OPERATE and not near & kinds.IS) or compared or _is_rescaled(lexed, after_value - 1, clause.last):
         return OPERATED  # twice 5, 5 more than 3, 5の2倍
-<<<<<<< HEAD
-    if (
-        after & kinds.BOUND
-        and (clause.kinds & kinds.ANSWER or tokens[last].kinds & kinds.NUMBER)
-        and not _goes_on(tokens, after_value, clause.last)
-    ):
-=======
     counted = tokens[last].kinds & kinds.NUMBER or clause.kinds & kinds.ANSWER
-    if after & kinds.BOUND and counted and not _goes_on(tokens, last + 1, clause.last):
->>>>>>> 08d03ab9 (Moods: fewer special cases of a denial, a hedge and a question)
+    if after & kinds.BOUND and counted and not _goes_on(tokens, after_value, clause.last):
         return BOUNDED  # "the answer is 5 or more", 答えは5以上です
     if (clause.supposed or tokens[clause.first].kinds & kinds.NOT) and clause.kinds & kinds.WOULD:
         return CONDITIONAL  # "If x were 2, the answer would be 5", "Without the tax it would be 5"
@@ -181,28 +159,14 @@ def mood_of(lexed: Lexed, clause: Clause, at: int, last: int) -> str:
     return REASON if clause.opener & kinds.BECAUSE else ASSERTED
 
 
-<<<<<<< HEAD
 def _suffix(lexed: Lexed, last: int, end: int) -> int:
     """Return the number of tokens of an inflection after a value: 7'den, 7-nél, 7:n."""
-    mark, suffix = lexed.tokens[last + 1 : last + 2], lexed.tokens[last + 2 : last + 3]
-    attached = suffix and mark[0].start == lexed.tokens[last].end and suffix[0].start == mark[0].end
-    return (
-        2
-        if attached and last + 2 < end and lexed.said(last + 1, last + 1) in _JOINTS and suffix[0].kinds & kinds.WORD
-        else 0
-    )
+    tokens = lexed.tokens
+    if last + 2 >= end or lexed.said(last + 1, last + 1) not in _JOINTS or not tokens[last + 2].kinds & kinds.WORD:
+        return 0
+    return 2 if tokens[last + 1].start == tokens[last].end and tokens[last + 2].start == tokens[last + 1].end else 0
 
 
-def _is_refused(lexed: Lexed, following: list[Token]) -> bool:
-    """True if the word after a value denies it, in verb-final languages: Aではない, 5이 아닙니다."""
-    if not following or not following[0].kinds & kinds.WORD:
-        return False
-    particle = not lexed.text[following[0].start].isascii() and following[0].end - following[0].start < 3
-    return any(token.kinds & kinds.NOT for token in following[: 1 + particle])
-
-
-=======
->>>>>>> 08d03ab9 (Moods: fewer special cases of a denial, a hedge and a question)
 def _is_rescaled(lexed: Lexed, last: int, end: int) -> bool:
     """True if the words right after a value change it: "7 squared", 7の2倍, 7'nin iki katı."""
     for place in range(last + 1, min(end, last + 3) + 1):
@@ -234,13 +198,8 @@ def _is_denied(tokens: list[Token], first: int, at: int) -> bool:
             continue
         if here & (kinds.BAD | kinds.FALSE) and (here | following) & (kinds.THIS | kinds.ANSWER):
             return True  # "it is impossible that", "the wrong answer is", "a common mistake is"
-        if (
-            here & kinds.BAD
-            and not here & kinds.RETRACT
-            and not copula
-            and not listed
-            and (place >= at - 3 or following & kinds.WITHIN)
-        ):
+        bad = here & kinds.BAD and not here & kinds.RETRACT and not copula and not listed
+        if bad and (place >= at - 3 or following & kinds.WITHIN):
             return True
         if here & kinds.NOT and not (here & _TAKES_BACK and following & (kinds.COMMA | kinds.COLON)):  # "No, it is 35"
             if following & kinds.GOOD and tokens[min(place + 2, at)].kinds & kinds.THIS:
@@ -316,11 +275,7 @@ def is_called_bad(tokens: list[Token], first: int, last: int) -> bool:
             near = place + 4
         if here & kinds.NOT:
             denied = not denied
-<<<<<<< HEAD
-        elif here & (kinds.BAD | kinds.FALSE) and (place < 3 or place - copula < 4):
-=======
-        elif here & kinds.BAD and place < near:
->>>>>>> 08d03ab9 (Moods: fewer special cases of a denial, a hedge and a question)
+        elif here & (kinds.BAD | kinds.FALSE) and place < near:
             return not denied
         elif here & (kinds.GOOD | kinds.ANSWER | kinds.OPTION):
             trap = place + first < last and tokens[first + place + 1].kinds & kinds.BAD  # "the most likely trap"

@@ -76,41 +76,32 @@ def candidates(lexed: Lexed, kind: Kind, *, plainly: bool = False) -> list[Candi
 
 def _candidates(lexed: Lexed, kind: Kind, plainly: bool) -> list[Candidate]:
     found: list[Candidate] = []
-    heading = 0
-    remarking = reconsidered = False
+    heading, remarking = 0, False
     named: set[str] = set()  # first words of the chosen option's text
     for number, clause in enumerate(clauses(lexed)):
         here = clause.kinds
-        failed = remarking and bool(found) and bool(here & kinds.BAD or (here & kinds.NOT and here & kinds.GOOD))
-        if failed:
-            found[-1] = replace(found[-1], mood=RETRACTED)  # the check failed
-        remarking = not failed and (
-            (remarking and not here & (kinds.SO | kinds.ANSWER | kinds.FINAL) and not _is_alone(lexed, clause, kind))
-            or (bool(here & kinds.REMARK) and not clause.opener & kinds.BECAUSE and _is_remark(lexed, clause))
-        )
-        heading_before = heading
+        remarking = (
+            remarking and not here & (kinds.SO | kinds.ANSWER | kinds.FINAL) and not _is_alone(lexed, clause, kind)
+        ) or (bool(here & kinds.REMARK) and not clause.opener & kinds.BECAUSE and _is_remark(lexed, clause))
         if numbers_a_step(lexed, number):
             heading &= kinds.ANSWER
             continue
         said = [] if remarking else list(_of_clause(lexed, clause, number, kind, heading, plainly))
-        kept = heading if not said and clause.last - clause.first < 3 else 0
-        heading = (0 if remarking else _heads(lexed, number)) or kept
-        if said and kind.name == "letter" and _has_its_text(lexed, clause, kind, said[-1].value, heading_before):
+        if said and kind.name == "letter" and _has_its_text(lexed, clause, kind, said[-1].value, heading):
             named.update(beginnings(lexed, said[-1].value.last + 1, clause.last))
+        kept = heading if not said and clause.last - clause.first < 3 else 0  # a fence or a quotation mark
+        heading = (0 if remarking else _heads(lexed, number)) or kept
         if said and found and kind.name == "text" and not found[0].clause and goes_on(lexed, clause, found[0].value):
             said = []
         agrees = kind.name == "word" and found and found[-1].value.content in _NEGATIVE  # "No. That is impossible."
         if found and not said and not agrees and takes_back(lexed, clause, named):
             found[-1] = replace(found[-1], mood=RETRACTED)
         elif found and said:
-            if here & kinds.BUT and _corrects(lexed, clause, said[-1]):
-                said = [replace(each, rank=max(each.rank, found[-1].rank)) for each in said]
             another = here & (kinds.RETRACT | kinds.NO) and _takes_another(lexed, clause)
-            if another or reconsidered:
+            if another or (here & kinds.BUT and _corrects(lexed, clause, said[-1])):
                 said = [replace(each, rank=max(each.rank, found[-1].rank)) for each in said]
             if another:
                 found[-1] = replace(found[-1], mood=RETRACTED)
-        reconsidered = not said and (reconsidered or bool(here & kinds.RETRACT))
         found.extend(_unspoken(lexed, clause, number, kind, said) or said)
     return found
 
@@ -150,7 +141,7 @@ def best(found: list[Candidate]) -> Candidate | None:
     if not asserted:
         return None
     top = max(each.rank for each in asserted)
-    if top == SAID and (_lists_choices(asserted) or found[-1].mood == ASKED):
+    if top == SAID and found[-1].mood == ASKED:
         return None
     if top >= CHOSEN:
         # Steps have answers too: after "Answer: 96", "Answer: Jason stored 23 bales" is the later one.
@@ -161,12 +152,6 @@ def best(found: list[Candidate]) -> Candidate | None:
         return replace(closest, rank=STATED) if closest.closeness > 1 else closest
     apart = [each for each in asserted if each.rank == CONCLUDED]
     return asserted[0] if apart == asserted[:1] and apart[0].rule == "set apart" else asserted[-1]
-
-
-def _lists_choices(asserted: list[Candidate]) -> bool:
-    """True if a text ends in several choices, each at the start of its line or clause, and chooses none."""
-    last = asserted[-2:]
-    return all(each.rule == "a label" for each in last) and last[0].value.content != last[-1].value.content
 
 
 def _takes_another(lexed: Lexed, clause: Clause) -> bool:
@@ -201,10 +186,9 @@ def _of_clause(
         own = _has_its_text(lexed, clause, kind, value, heading) or (kind.name == "word" and _is_answered(lexed, value))
         said = replace(clause, last=value.last) if own else clause
         mood = mood_of(lexed, said, value.first, value.last)
-        if mood == ASKED and rule == "a label":
-            mood = ASSERTED  # a choice whose text is a question
-        if mood == CONDITIONAL and rule == "told as the answer":
-            mood = ASSERTED  # "Answer: she would earn $140 if she worked" repeats the condition of the question
+        # A choice whose text is a question; "Answer: she would earn $140 if she worked" repeats the question's condition.
+        if (mood, rule) in ((ASKED, "a label"), (CONDITIONAL, "told as the answer")):
+            mood = ASSERTED
         shared = closeness(lexed, kind, clause.first, clause.last) if kind.given else 0
         mood = DENIED if shared and denies(lexed, kind, clause.first, clause.last) else mood
         yield Candidate(rank, rule, value, mood, number, shared)
@@ -226,20 +210,17 @@ def _has_its_text(lexed: Lexed, clause: Clause, kind: Kind, value: Value, headin
     place = value.first - 1
     while place >= clause.first and lexed.tokens[place].kinds & (kinds.EMPHASIS | kinds.OPEN | kinds.OPTION):
         place -= 1
-    if place < clause.first:  # the text opens with it
-        following = lexed.tokens[value.last + 1 : value.last + 4]
-        word = next((token.kinds for token in following if token.kinds & kinds.WORD), kinds.IS)
-        start = lexed.tokens[value.first].start
-        opens = heading != 0 or (start < _OPENING and not lexed.text[:start].strip(" *([\n"))
-        return opens and not word & (kinds.IS | kinds.NOT) and (heading != 0 or not _is_judged(lexed, clause, value))
-    return bool(lexed.tokens[place].kinds & (kinds.IS | kinds.COLON))
-
-
-def _is_judged(lexed: Lexed, clause: Clause, value: Value) -> bool:
-    """True for a choice with a colon and nothing but a judgement after it: "B: wrong"."""
-    rest = lexed.tokens[value.last + 1 : clause.last + 1]
-    judgement = kinds.COLON | kinds.EMPHASIS | kinds.BAD
-    return bool(rest[0].kinds & kinds.COLON) and all(token.kinds & judgement for token in rest)
+    if place >= clause.first:
+        return bool(lexed.tokens[place].kinds & (kinds.IS | kinds.COLON))
+    following, start = lexed.tokens[value.last + 1 : value.last + 4], lexed.tokens[value.first].start
+    word = next((token.kinds for token in following if token.kinds & kinds.WORD), kinds.IS)
+    if heading:
+        return not word & (kinds.IS | kinds.NOT)
+    if start >= _OPENING or lexed.text[:start].strip(" *([\n"):
+        return False
+    rest, judgement = lexed.tokens[value.last + 1 : clause.last + 1], kinds.COLON | kinds.EMPHASIS | kinds.BAD
+    judged = rest[0].kinds & kinds.COLON and all(token.kinds & judgement for token in rest)  # "B: wrong"
+    return not word & (kinds.IS | kinds.NOT) and not judged
 
 
 def _stated(lexed: Lexed, clause: Clause, kind: Kind, heading: int, plainly: bool) -> Iterator[tuple[int, str, Value]]:
@@ -306,11 +287,8 @@ def _chosen(lexed: Lexed, clause: Clause, kind: Kind) -> Iterator[tuple[int, str
     for at in range(clause.first, clause.last + 1):
         here = lexed.tokens[at].kinds
         slot = _slot_after(lexed, at, clause.last) if here & named else None
-        if (
-            slot is not None
-            and kind.name == "value"
-            and any(token.kinds & kinds.WORD and not token.kinds & _SAME for token in lexed.tokens[at + 1 : slot])
-        ):
+        between = lexed.tokens[at + 1 : slot] if slot is not None and kind.name == "value" else []
+        if any(token.kinds & kinds.WORD and not token.kinds & _SAME for token in between):
             slot = None  # "the right triangle's area is 6"
         value = _in_slot(lexed, kind, clause, slot) if slot is not None else None
         rule = "the right one is"
@@ -357,9 +335,6 @@ def _in_slot(lexed: Lexed, kind: Kind, clause: Clause, slot: int, plainly: bool 
     if value is None:
         return value
     words = _content_words(lexed, slot, value.first)
-    if kind.name == "value" and words < 3 and is_named(lexed, value, slot):
-        # "on page 5"; but "the coach lives in house number 2" gives a place, and "option 2" is a choice by number
-        return value if value.first == slot + 1 and tokens[slot].kinds & kinds.OPTION else None
     if plainly or kind.name == "letter":
         return value if words <= (0 if plainly else 3) else None
     first = words <= 2 and not (kind.name == "value" and _leads_on(lexed, value, slot, last))
@@ -373,11 +348,10 @@ def _leads_on(lexed: Lexed, value: Value, slot: int, last: int) -> bool:
     if spelled and value.last < last and lexed.has(kinds.NUMBER, value.last + 2, last):
         return True
     within = value.first > slot and tokens[value.first - 1].kinds & kinds.WITHIN
-    if within and lexed.has(kinds.COLON, slot - 2, slot - 1):
+    verb = value.last < last and tokens[value.last + 1].kinds & kinds.IS
+    if verb or (within and lexed.has(kinds.COLON, slot - 2, slot - 1)):
         return True
-    return lexed.has(kinds.EQUALS | kinds.SO, value.last + 1, last) or lexed.has(
-        kinds.IS, value.last + 1, value.last + 1
-    )
+    return lexed.has(kinds.EQUALS | kinds.SO, value.last + 1, last)
 
 
 def _after_label(lexed: Lexed, slot: int, last: int) -> int:
@@ -387,12 +361,10 @@ def _after_label(lexed: Lexed, slot: int, last: int) -> int:
         at += 1
     if not tokens[at].kinds & kinds.LETTER or at + 2 > last:
         return slot
-    following, gap = lexed.said(at + 1, at + 1), tokens[at + 1].start - tokens[at].end
-    if following == "(" and gap == 1:
-        return at + 2
-    if gap or not (following in (")", "]", ":") or (following == "." and at == slot)):
+    gap = tokens[at + 1].start - tokens[at].end
+    if tokens[at + 2].kinds & kinds.COMMA:
         return slot
-    return slot if tokens[at + 2].kinds & (kinds.COMMA | kinds.EQUALS) else at + 2
+    return at + 2 if lexed.said(at + 1, at + 1) in ("(" if gap == 1 else () if gap else ").:]") else slot
 
 
 def _content_words(lexed: Lexed, first: int, end: int) -> int:

@@ -33,12 +33,10 @@ def meant_value(lexed: Lexed, kind: Kind, clause: Clause, first: int, last: int)
         at = value.last + 1
     if not found:
         return None
-    leads = found[0].first - first < 2
-    neither = kind.words and lexed.tokens[found[0].first].kinds & kinds.NOT  # "neither even nor odd"
-    if neither or (leads and kind.name == "word"):
+    if found[0].first - first < 2 and (kind.name == "word" or (kind.name == "letter" and is_label(lexed, found[0]))):
         return found[0]
-    if leads and kind.name == "letter" and is_label(lexed, found[0]):
-        return found[0]
+    if kind.words and lexed.tokens[found[0].first].kinds & kinds.NOT:
+        return found[0]  # "neither even nor odd"
     if len(found) > 1 and kind.name == "letter":
         found = [each for each in found if not is_refused(lexed, each.last, last)] or found
         if len(found) > 1 and lexed.has(kinds.NOT, found[-1].first - 2, found[-1].first - 1):  # "C, not B"
@@ -64,38 +62,31 @@ def _plain(digits: str) -> str:
 
 def _weight(lexed: Lexed, value: Value, first: int, last: int, results: list[str]) -> int:
     """Return how likely a number is to be the subject of its clause."""
-    tokens = lexed.tokens
-    weight, place = 0, value.first - 1
-    while place >= first and (
-        tokens[place].kinds & (kinds.EMPHASIS | kinds.OPEN)
-        or (tokens[place].kinds & kinds.FILLER and not tokens[place].kinds & kinds.SO)
-    ):
+    tokens, weight, place = lexed.tokens, 0, value.first - 1
+    passed = kinds.EMPHASIS | kinds.OPEN | kinds.FILLER
+    while place >= first and tokens[place].kinds & passed and not tokens[place].kinds & kinds.SO:
         place -= 1
     near = tokens[place].kinds if place >= first else 0
-    if near & kinds.IS and place > first and tokens[place - 1].kinds & kinds.WITHIN:
-        weight -= 2  # "to make 4 beds"
-    elif near & kinds.SO and place > first:
+    if near & kinds.SO and place > first and not tokens[place - 1].kinds & kinds.WITHIN:
         weight += 5
     elif near & (kinds.EQUALS | kinds.IS):
-        weight += 4
+        weight += -2 if place > first and tokens[place - 1].kinds & kinds.WITHIN else 4  # "to make 4 beds"
     elif near & kinds.COLON:
         weight += -2 if lexed.has(kinds.NUMBER, first, place - 1) else 3
-    if weight == 0:
+    else:
         weight -= _circumstance(lexed, value.first, first)
     said = _DIGITS.search(value.content)
     if said is not None and _plain(said[0]) in results:
         weight += 3 if results[0] == _plain(said[0]) else 1
     if tokens[value.first].kinds & kinds.NUMERAL:
         weight -= 1
-    if value.first > first and tokens[value.first - 1].kinds & kinds.EMPHASIS:
+    if tokens[value.first - 1].kinds & kinds.EMPHASIS:
         weight += 3
     after = tokens[value.last + 1].kinds if value.last < last else 0
     if after & kinds.IS and value.first - first < 3:
         weight -= 4  # the subject: "So f(2) is 18"
-    if after & kinds.EQUALS:
-        weight -= 5
-    elif lexed.has(kinds.EQUALS, value.last + 1, last):
-        weight -= 3
+    if lexed.has(kinds.EQUALS, value.last + 1, last):
+        weight -= 5 if after & kinds.EQUALS else 3
     before = [token.kinds for token in tokens[first : value.first]]
     if sum(bool(each & kinds.OPEN) - bool(each & kinds.CLOSE) for each in before) > 0:
         weight -= 4  # in brackets
@@ -110,12 +101,12 @@ def _circumstance(lexed: Lexed, at: int, first: int) -> int:
     """
     for place in range(at - 1, max(first, at - 8) - 1, -1):
         here = lexed.tokens[place].kinds
-        if here & (kinds.WITHIN | kinds.STEP) and not here & (kinds.IS | kinds.FILLER):
+        if here & kinds.IS:  # "after giving away 40"
+            return 2 if place > first and lexed.tokens[place - 1].kinds & kinds.WITHIN else 0
+        if here & (kinds.WITHIN | kinds.STEP) and not here & kinds.FILLER:
             return 3 if place == at - 1 else 2
         if here & (kinds.EQUALS | kinds.COLON | kinds.COMMA):
             return 0
-        if here & kinds.IS:  # "after giving away 40"
-            return 2 if place > first and lexed.tokens[place - 1].kinds & kinds.WITHIN else 0
     return 0
 
 
@@ -133,10 +124,6 @@ def is_label(lexed: Lexed, value: Value) -> bool:
     """True for a choice with the mark of a list of options: `B) 12`."""
     end = lexed.tokens[value.last].end
     return lexed.text[end : end + 1] in (")", ".", ":", "]")
-
-
-def opens_bounded(lexed: Lexed) -> bool:
-    return lexed.has(kinds.BOUND, 0, 0)
 
 
 def says_two(lexed: Lexed) -> bool:

@@ -27,7 +27,7 @@ from markscheme.marking.reading.fields import json_answer
 from markscheme.marking.reading.free_words import asked_words
 from markscheme.marking.reading.grammar import CHOSEN, CONCLUDED, SAID, STATED, TYPESET, UNSAID, best, candidates
 from markscheme.marking.reading.lexer import NEAR, lex, near_end
-from markscheme.marking.reading.meaning import counts_another, opens_bounded, says_two
+from markscheme.marking.reading.meaning import counts_another, says_two
 from markscheme.marking.reading.numbers import ascii_digits
 from markscheme.marking.reading.plainly import LINE, MOODY, is_plain, labelled, says_more
 from markscheme.marking.reading.quantities import inside
@@ -288,7 +288,7 @@ def _meanings(content: str, prose: str | None, form: str, kind: Kind, language: 
     lexed = lex(prose, 0, len(prose), language=language)
     two = kind is VALUE and says_two(lexed)
     alternative = None if two and form == "json" else alternative
-    otherwise = opens_bounded(lexed) or two
+    otherwise = lexed.has(kinds.BOUND, 0, 0) or two
     if inner is not None and kind is VALUE and inner.rank == SAID:
         otherwise = otherwise or counts_another(lexed, inner.answer)
     if inner is not None and inner.answer != content and not otherwise:
