@@ -141,8 +141,9 @@ def best(found: list[Candidate]) -> Candidate | None:
     if not asserted:
         return None
     top = max(each.rank for each in asserted)
-    if top == SAID and found[-1].mood == ASKED:
-        return None
+    listed = {each.value.content for each in asserted[-2:] if each.rule == "a label"}
+    if top == SAID and (len(listed) > 1 or found[-1].mood == ASKED):
+        return None  # a list of choices, or a question
     if top >= CHOSEN:
         # Steps have answers too: after "Answer: 96", "Answer: Jason stored 23 bales" is the later one.
         return [each for each in asserted if each.rank == top or each.rule == "told as the answer"][-1]

@@ -80,7 +80,7 @@ def _weight(lexed: Lexed, value: Value, first: int, last: int, results: list[str
         weight += 3 if results[0] == _plain(said[0]) else 1
     if tokens[value.first].kinds & kinds.NUMERAL:
         weight -= 1
-    if tokens[value.first - 1].kinds & kinds.EMPHASIS:
+    if value.first > first and tokens[value.first - 1].kinds & kinds.EMPHASIS:
         weight += 3
     after = tokens[value.last + 1].kinds if value.last < last else 0
     if after & kinds.IS and value.first - first < 3:
