@@ -236,7 +236,7 @@ def _is_worked_out(lexed: Lexed, at: int, last: int) -> bool:
 
 
 def _is_hedged(tokens: list[Token], first: int, at: int) -> bool:
-    """True if "perhaps" opens the clause or modifies the verb of the value, or nobody knows whether it is the answer."""
+    """True if "perhaps" opens the clause or modifies the verb of the value, or if it is unknown whether it is the answer."""
     copula = False
     for place in range(at - 1, first - 1, -1):
         here, following = tokens[place].kinds, tokens[place + 1].kinds
