@@ -7,7 +7,7 @@ position is examined a bounded number of times.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Collection, Hashable, Mapping
 from functools import cache, lru_cache
 from typing import Any, Final
 
@@ -72,15 +72,12 @@ _OPENS_IN_WORDS: Final = re.compile(r"\s*\\(?:text|textbf|mathrm)\s?\{[^{}\n]*[a
 _PIECE: Final = re.compile(rf"{WORD_PATTERN}|\d+|\S")
 _CLOSES: Final = {"\\[": "\\]", "\\(": "\\)", "$$": "$$", "$": "$"}
 _WORD: Final = re.compile(WORD_PATTERN).match
-_SAID: Final = kinds.WORD | kinds.LETTER
-_MAY_BE_SYMBOL: Final = kinds.WORD | kinds.AND | kinds.OR | kinds.UNIT | kinds.NUMERAL
+_RUN: Final = re.compile(r"(?:(?!boxed \{)[a-z]++ )+").match  # plain words, which are most of a text
+_SAID: Final = kinds.WORD | kinds.LETTER | kinds.OTHER
 _GREEK_END: Final = "\u0400"  # preceded by Latin and Greek letters
 NEAR: Final = 500  # characters from the end that are read first
 _LITTLE: Final = 200
 _LONGEST: Final = 2_000  # longest formula or box that states an answer
-FUNCTIONS: Final = frozenset(
-    "sqrt pi sin cos tan cot sec csc log ln exp infinity inf mod max min gcd lcm i e oo frac dfrac cdot times".split()  # noqa: SIM905
-)
 
 
 @cache
@@ -135,7 +132,10 @@ def _lex(text: str, start: int, end: int, language: str) -> Lexed:
         language = language_of(text[max(0, start - NEAR) : end])
     words = vocabulary(language)
     unspaced = unspaced_words(language)
+    longest, known, kinds_of = words.longest, words.looked_up, words.kinds_of
     tokens: list[Token] = []
+    phrases: list[int] = []  # tokens that open a phrase with the next one
+    seconds: Collection[str] = ()  # the second words of phrases that the last token opens
     closes: set[int] = set()  # braces that close \\text{…}
     at, found, form = start, None, 0
     while at < end:
@@ -143,24 +143,29 @@ def _lex(text: str, start: int, end: int, language: str) -> Lexed:
         if character == " " or at in closes:
             at += 1
             continue
-        if "c" <= character <= "z" and text[at + 1 : at + 2].isalpha():  # the usual case in prose
-            found, form = _WORD(text, at, end), kinds.WORD
-        else:
-            for form, match in _forms_at(character):  # noqa: B007
-                if (found := match(text, at, end)) is not None:
-                    break
+        if "a" <= character <= "z" and (found := _RUN(text, at, end)) is not None and text[at - 1 : at] != "\\":
+            for said in found[0].split():
+                if said in seconds:
+                    phrases.append(len(tokens) - 1)
+                seconds = longest.get(said, ())
+                tokens.append(Token(known.get(said) or kinds_of(said), at, at + len(said)))
+                at += len(said) + 1
+            continue
+        for form, match in _forms_at(character):  # noqa: B007
+            if (found := match(text, at, end)) is not None:
+                break
         if found is None:
             break
-        begin, at = at, found.end()
+        begin, at, count = at, found.end(), len(tokens)
+        said = found[0].lower() if form & _SAID else ""
+        if said in seconds:
+            phrases.append(count - 1)
         if form == kinds.WORD:
             if unspaced is not None and not character.isascii():
                 _unspaced(found, unspaced, words, tokens)
             else:
-                said = found[0].lower()
-                known = kinds.WORD | words.classes(said)
-                if len(said) < 3 or said in FUNCTIONS or text[begin - 1] == "\\":
-                    known |= _symbol(said, known, text[begin - 1])
-                tokens.append(Token(known, begin, at))
+                command = kinds.SYMBOL if text[begin - 1 : begin] == "\\" else 0
+                tokens.append(Token(kinds_of(said) | command, begin, at))
         elif form == kinds.FORMULA:
             at = _formula(text, found, end, tokens)
         elif form == kinds.BOX:
@@ -177,14 +182,9 @@ def _lex(text: str, start: int, end: int, language: str) -> Lexed:
             elif form == kinds.OTHER and found[0] == "**" and text.count("**", max(start, begin - 80), begin) % 2:
                 form = kinds.EMPHASIS  # the end of bold type
             tokens.append(Token(form, begin, at))
-    return Lexed(text, _with_phrases(text, tokens, words), words, language, {}, {})
-
-
-def _symbol(said: str, known: int, before: str) -> int:
-    """Return SYMBOL for a word that may be mathematics: x, sin, cm, or a command."""
-    short = len(said) == 1 and said < _GREEK_END
-    unknown = len(said) == 2 and said.isascii() and not known & ~_MAY_BE_SYMBOL
-    return kinds.SYMBOL if short or unknown or said in FUNCTIONS or before == "\\" else 0
+        if len(tokens) > count:
+            seconds = longest.get(said, ())
+    return Lexed(text, _with_phrases(text, tokens, phrases, words), words, language, {}, {})
 
 
 def near_end(text: str, start: int, end: int) -> int:
@@ -313,21 +313,23 @@ def _unknown(text: str, start: int, end: int) -> list[Token]:
     return [Token(kinds.WORD | symbol, start, end)] if end > start else []
 
 
-def _with_phrases(text: str, tokens: list[Token], words: Vocabulary) -> list[Token]:
-    """Join words that are only known together, such as "at least", into one token."""
-    longest, phrases = words.longest, words.phrases
-    said = [text[token.start : token.end].lower() if token.kinds & (_SAID | kinds.OTHER) else "" for token in tokens]
+def _with_phrases(text: str, tokens: list[Token], begin: list[int], words: Vocabulary) -> list[Token]:
+    """Join words that are only known together, such as "at least", into one token; `begin` has their first ones."""
     joined: list[Token] = []
-    at, count = 0, len(tokens)
-    while at < count:
-        most = longest.get(said[at], 0)
-        for length in range(min(most, count - at), 1, -1):
-            bits = phrases.get(tuple(said[at : at + length]))
-            if bits is not None:
-                joined.append(Token(kinds.WORD | bits, tokens[at].start, tokens[at + length - 1].end))
-                at += length
+    done = 0
+
+    def said(first: int, count: int) -> list[str]:
+        near = tokens[first : first + count]
+        return [text[token.start : token.end].lower() if token.kinds & _SAID else "" for token in near]
+
+    for at in begin:
+        opening, second = said(at, 2)
+        parts = said(at, words.longest.get(opening, {}).get(second, 0)) if at >= done else []
+        while len(parts) > 1:
+            if (bits := words.phrases.get(tuple(parts))) is not None:
+                joined += tokens[done:at]
+                done = at + len(parts)
+                joined.append(Token(kinds.WORD | bits, tokens[at].start, tokens[done - 1].end))
                 break
-        else:
-            joined.append(tokens[at])
-            at += 1
-    return joined
+            parts.pop()
+    return joined + tokens[done:]

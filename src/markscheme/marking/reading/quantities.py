@@ -9,8 +9,9 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from markscheme.marking.reading import kinds
-from markscheme.marking.reading.lexer import FUNCTIONS, Lexed
+from markscheme.marking.reading.lexer import Lexed
 from markscheme.marking.reading.number_words import total
+from markscheme.marking.reading.words import FUNCTIONS
 
 _CONSTANTS: Final = ("pi", "infinity", "inf")
 _OPERAND: Final = kinds.NUMBER | kinds.OPEN | kinds.SYMBOL | kinds.LETTER | kinds.OTHER

@@ -31,6 +31,11 @@ _COMMAND: Final = re.compile(r"\\[a-zA-Z]+")
 _PARTS: Final = re.compile(rf"{WORD_PATTERN}|-")
 _ENTRY: Final = re.compile(rf"(?:^[A-Z_]+:|\|) ((?>{WORD_PATTERN}))(?!\*)", re.MULTILINE)  # or the first word of one
 _ANSWERING: Final = re.compile(r"^(?:YES|NO):.*", re.MULTILINE)
+_MAY_BE_SYMBOL: Final = kinds.WORD | kinds.AND | kinds.OR | kinds.UNIT | kinds.NUMERAL
+_GREEK_END: Final = "\u0400"  # preceded by Latin and Greek letters
+FUNCTIONS: Final = frozenset(
+    "sqrt pi sin cos tan cot sec csc log ln exp infinity inf mod max min gcd lcm i e oo frac dfrac cdot times".split()  # noqa: SIM905
+)
 _LEXICON: Final = Path(__file__).with_name("lexicon")
 _MARKS: Final[dict[str, Any]] = tomllib.loads((_LEXICON / "marks.toml").read_text("utf-8"))
 _REMEMBERED: Final = 50_000
@@ -43,23 +48,35 @@ class Vocabulary:
 
     words: dict[str, int] = field(default_factory=dict)
     phrases: dict[tuple[str, ...], int] = field(default_factory=dict)
-    longest: dict[str, int] = field(default_factory=dict)  # word count of the longest phrase by its first word
+    longest: dict[str, dict[str, int]] = field(
+        default_factory=dict
+    )  # word count of the longest phrase by its first two
     stems: dict[str, int] = field(default_factory=dict)
     values: dict[str, Fraction] = field(default_factory=dict)
     letters: dict[str, str] = field(default_factory=dict)
     groups: list[tuple[str, ...]] = field(default_factory=list)
     decimal: str = "."
     lists: dict[str, list[str]] = field(default_factory=dict)  # named entries that are not word classes
-    looked_up: dict[str, int] = field(default_factory=dict)  # classes of words that matched by stem
+    looked_up: dict[str, int] = field(default_factory=dict)  # kinds of the words that were met
+
+    def kinds_of(self, word: str) -> int:
+        """Return WORD with the classes of a lower-case word, and SYMBOL if it may be mathematics: x, sin, cm."""
+        found = self.looked_up.get(word)
+        if found is None:
+            found = self.words.get(word)
+            if found is None:
+                found = next((self.stems[word[:cut]] for cut in range(len(word), 2, -1) if word[:cut] in self.stems), 0)
+            found |= kinds.WORD
+            short = len(word) == 1 and word < _GREEK_END
+            unknown = len(word) == 2 and word.isascii() and not found & ~_MAY_BE_SYMBOL
+            found |= kinds.SYMBOL if short or unknown or word in FUNCTIONS else 0
+            if len(self.looked_up) < _REMEMBERED:
+                self.looked_up[word] = found
+        return found
 
     def classes(self, word: str) -> int:
         """Return the classes of a lower-case word; 0 if it has none."""
-        found = self.words.get(word)
-        if found is None and self.stems and (found := self.looked_up.get(word)) is None:
-            found = next((self.stems[word[:cut]] for cut in range(len(word), 2, -1) if word[:cut] in self.stems), 0)
-            if len(self.looked_up) < _REMEMBERED:
-                self.looked_up[word] = found
-        return found or 0
+        return self.kinds_of(word) & ~(kinds.WORD | kinds.SYMBOL)
 
     def add(self, entry: str, bit: int) -> None:
         """Add a word, a phrase or, with `*`, a stem."""
@@ -75,7 +92,8 @@ class Vocabulary:
             return
         for phrase in {words, tuple(_PARTS.findall(entry))}:  # with and without hyphens
             self.phrases[phrase] = self.phrases.get(phrase, 0) | bit
-            self.longest[phrase[0]] = max(self.longest.get(phrase[0], 0), len(phrase))
+            seconds = self.longest.setdefault(phrase[0], {})
+            seconds[phrase[1]] = max(seconds.get(phrase[1], 0), len(phrase))
 
 
 @cache
@@ -130,11 +148,14 @@ def vocabulary(language: str) -> Vocabulary:
     base, own = english(), own_words(language)
     if own is base:
         return base
-    firsts = base.longest.keys() | own.longest.keys()
+    longest = {word: dict(seconds) for word, seconds in base.longest.items()}
+    for word, seconds in own.longest.items():
+        known = longest.setdefault(word, {})
+        known |= {second: max(count, known.get(second, 0)) for second, count in seconds.items()}
     return Vocabulary(
         base.words | own.words,
         base.phrases | own.phrases,
-        {word: max(base.longest.get(word, 0), own.longest.get(word, 0)) for word in firsts},
+        longest,
         base.stems | own.stems,
         base.values | own.values,
         base.letters | own.letters,
@@ -200,9 +221,14 @@ _OWN: Final = 0.1
 _SURE: Final = 1.3
 
 
+@cache
+def _english_words() -> frozenset[str]:
+    return frozenset(english().words.keys() | english().longest.keys())
+
+
 def _is_plain_english(words: list[str]) -> bool:
     """True if English knows nearly all words of a text, so that the other languages need not be read."""
-    known = sum(word in english().words or word in english().longest for word in words)
+    known = sum(map(_english_words().__contains__, words))
     return known == len(words) or (len(words) > 3 and known * 4 >= len(words) * 3)
 
 
