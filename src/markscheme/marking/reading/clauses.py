@@ -100,6 +100,8 @@ def _begins_clause(lexed: Lexed, at: int, first: int) -> bool:
     if form & _CUTS:
         if form & kinds.BUT:  # not in "she would still have 4", "it is actually 5"
             return at == first or not before & (kinds.IS | kinds.WOULD)
+        if form & kinds.BECAUSE and at > first and before & kinds.WITHIN:
+            return False  # "the given line", "in the case where"
         # In "The remainder when 15 is divided by 4", the clause has no content yet at "when" and continues.
         return lexed.has(_SAYING, first, at - 1) or all(each.kinds & _SKIPPED for each in tokens[first:at])
     if at == first:

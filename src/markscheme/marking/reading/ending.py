@@ -59,6 +59,7 @@ _PRICE: Final = re.compile(r"(?:<<[^<>\n]*>>)?[-−]?[\d.,]+k?(?:\s|[.)/*x=+-]|\
 _FORMULA_OPENS: Final = re.compile(r"\$[a-zA-Z\\(]")
 _SPACED_FORMULA: Final = re.compile(r"\$ [a-zA-Z\\(][^$\n]{0,200} \$")
 _WORD: Final = re.compile(r"[a-z]{3}")
+_NUMBER: Final = re.compile(r"\d[\d,.]*+")
 
 
 def is_cut_off(sections: ResponseSections) -> bool:
@@ -286,6 +287,14 @@ def _is_fragment(lexed: Lexed, tail: str) -> bool:
     return any(classes & opening and entry.startswith(word) for entry, classes in lexed.words.words.items())
 
 
+def _repeats_result(tail: str) -> bool:
+    """True if the last paragraph is one sentence with the number that the one before it ends in: "Ann has 70 coins"."""
+    worked, _, said = tail.rpartition("\n\n")
+    results = _NUMBER.findall(worked[-_CIRCLE * 2 :])
+    lone = "\n" not in said and not _LIST_MARK.match(said) and said.endswith(_STOPS[:2])
+    return lone and bool(results) and results[-1].rstrip(",.") in (each.rstrip(",.") for each in _NUMBER.findall(said))
+
+
 def _concludes_nothing(lexed: Lexed, parts: list[Clause], tail: str, *, after: bool) -> bool:
     """True if a worked solution ends in one of its steps, without a word that draws a conclusion.
 
@@ -296,6 +305,6 @@ def _concludes_nothing(lexed: Lexed, parts: list[Clause], tail: str, *, after: b
         tokens = lexed.tokens[parts[_last_sentence(parts)].first : parts[-1].last + 1]
         asks = any(token.kinds & kinds.ASK for token in tokens[:4])
         return asks and not any(token.kinds & _TELLING for token in tokens)
-    return not any(
+    return not _repeats_result(tail) and not any(
         part.kinds & _CONCLUDES or (part.kinds & kinds.EMPHASIS and part.kinds & _TELLING) for part in parts[-2:]
     )

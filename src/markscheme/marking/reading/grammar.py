@@ -419,4 +419,5 @@ def _heads(lexed: Lexed, number: int) -> int:
     if here & (_TELLING & ~kinds.WORD | kinds.EQUALS):
         return 0
     words = sum(bool(token.kinds & kinds.WORD) for token in lexed.tokens[clause.first : clause.last + 1])
-    return named if words <= _HEADING and last & (kinds.WORD | kinds.COLON | kinds.EMPHASIS) else 0
+    ends = last & kinds.COLON and lexed.tokens[clause.last - 1].kinds & kinds.ANSWER  # "We simplify to get the answer:"
+    return named if (words <= _HEADING or ends) and last & (kinds.WORD | kinds.COLON | kinds.EMPHASIS) else 0

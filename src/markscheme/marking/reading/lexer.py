@@ -271,7 +271,10 @@ def _formula(text: str, opened: re.Match[str], end: int, tokens: list[Token]) ->
     line = text.find("\n", begin, limit) if closing == "$" else -1
     if line >= 0 and text.find("\\begin{", begin, line) >= 0:
         line = -1
-    close = text.find(closing, opened.end(), line if line >= 0 else limit)
+    limit = line if line >= 0 else limit
+    close = text.find(closing, opened.end(), limit)
+    while close > 0 and closing == "$" and text[close - 1] == "\\":
+        close = text.find(closing, close + 1, limit)  # a dollar sign in a formula: $\$104$
     if close < 0:
         tokens.append(Token(kinds.OTHER, begin, opened.end()))
         return opened.end()

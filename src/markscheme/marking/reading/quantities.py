@@ -52,6 +52,8 @@ def number_or_formula(lexed: Lexed, first: int, last: int) -> Value | None:
         here = tokens[at].kinds
         if here & (kinds.FORMULA | kinds.BOX):
             return _formulas(lexed, at, last)
+        if here & kinds.FORMULA and _COMPOUND.match(lexed.text, tokens[at].end):
+            continue  # $x$-axis
         if here & kinds.NUMBER and at > first and _ends_in_words(lexed, at, last):
             continue
         if here & kinds.NUMBER or (here & (kinds.WORD | kinds.LETTER) and _opens_expression(lexed, at, last)):
