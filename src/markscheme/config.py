@@ -382,12 +382,20 @@ def _complaint(error: str, options: Mapping[str, Any]) -> str:
     if wanted is None:
         return f"{option(name)} cannot be {options[name]!r}: {reason[0].lower()}{reason[1:]}"
     kind, limit = {"int": "a whole number", "float": "a number"}[wanted[1]], _LIMITS[wanted[2]]
-    return f"{option(name)} cannot be {options[name]!r}: it must be {kind} {limit} {float(wanted[3]):g}"
+    given = f"{options[name]:g}" if isinstance(options[name], int | float) else repr(options[name])
+    return f"{option(name)} cannot be {given}: it must be {kind} {limit} {float(wanted[3]):g}"
 
 
 def is_text(value: str) -> bool:
     """Return False for an argument with bytes that are not UTF-8, which Python passes as lone surrogates."""
     return not any("\ud800" <= sign <= "\udfff" for sign in value)
+
+
+def check_points(name: str, value: Any) -> None:
+    """Refuse a number of percentage points that is probably a share."""
+    if value is not None and not (isinstance(value, int | float) and 0.1 <= value <= 100):
+        example = f", such as {100 * value:g}" if isinstance(value, float) and 0.001 <= value < 0.1 else ""
+        raise UsageError(f"{option(name)} takes percentage points from 0.1 to 100{example}, not {value!r}")
 
 
 def check_pass_k(config: RunConfig) -> None:

@@ -13,10 +13,12 @@ Any other exception is a bug and keeps its traceback.
 
 from __future__ import annotations
 
+import os
 import shlex
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from importlib import import_module
+from pathlib import Path
 from typing import Any, Literal
 
 Surface = Literal["shell", "python"]
@@ -85,6 +87,20 @@ def first_line(error: BaseException) -> str:
     return (str(error).strip().splitlines() or [type(error).__name__])[0][:300]
 
 
+def os_reason(error: BaseException) -> str:
+    """Return why a file or folder cannot be used, as said of its path."""
+    path = Path(os.fsdecode(error.filename)) if isinstance(error, OSError) and error.filename else None
+    if isinstance(error, FileNotFoundError):
+        there = path is None or path.parent.exists()
+        return "it does not exist" if there else f"the folder {path.parent if path else ''} does not exist"
+    if isinstance(error, FileExistsError | NotADirectoryError):
+        file = next((each for each in (path, *path.parents) if each.is_file()), path) if path else "part of the path"
+        return f"{file} is a file, not a folder"
+    if isinstance(error, IsADirectoryError):
+        return "it is a folder"
+    return getattr(error, "strerror", None) or first_line(error)
+
+
 class MarkschemeError(Exception):
     """The base of all expected failures; catch this to catch them all."""
 
@@ -125,9 +141,9 @@ def nearest(name: str, known: Iterable[str], otherwise: str = "") -> str:
     """Suggest the known name that is nearest to an unknown one, else say `otherwise` or list all of them."""
     from difflib import get_close_matches
 
-    known = list(known)
-    close = get_close_matches(name, known, n=1)
-    return f"did you mean {close[0]}?" if close else otherwise or f"there are {', '.join(known)}"
+    bare = {each.lstrip("-"): each for each in known}
+    close = get_close_matches(name.lstrip("-"), bare, n=1)
+    return f"did you mean {bare[close[0]]}?" if close else otherwise or f"there are {', '.join(bare.values())}"
 
 
 def needed(module: str, extra: str, failure: type[MarkschemeError] = UsageError) -> Any:

@@ -16,7 +16,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from markscheme.errors import UsageError, first_line
+from markscheme.errors import UsageError, first_line, os_reason
 
 _SPEC = re.compile(r"(?P<file>.+\.py):(?P<name>[A-Za-z_]\w*)", re.DOTALL)
 _HANDED_OVER = "python:"
@@ -120,7 +120,7 @@ def _from_file(spec: str, path: Path, name: str, kind: str) -> SourceObject:
         source = path.read_bytes()
     except OSError as error:
         raise UsageError(
-            f"the {kind} {name!r} is in {path}, which cannot be read ({error.strerror}); give its place as FILE.py:{name}"
+            f"the {kind} {name!r} is in {path}, which cannot be read ({os_reason(error)}); give its place as FILE.py:{name}"
         ) from None
     digest = hashlib.sha256(source).hexdigest()
     if (known := _loaded.get((spec, digest))) is not None:

@@ -30,7 +30,7 @@ def test_run_when_its_cell_is_run_again_then_nothing_is_asked_twice(tmp_path):
     before = (first.path / "responses.jsonl").read_bytes()
     again = ms.run("countdown-sample", **options)
     assert (again.path / "responses.jsonl").read_bytes() == before
-    with pytest.raises(UsageError, match="cannot be resumed with different questions"):
+    with pytest.raises(UsageError, match="holds a run with other questions"):
         ms.run("countdown-sample", **{**options, "model": "solver"})
 
 

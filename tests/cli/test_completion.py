@@ -11,9 +11,12 @@ import pytest
 
 from markscheme.benchmarks import benchmarks
 from markscheme.cli import COMMANDS, build_parser, main
-from markscheme.cli.completion import SHELLS, candidates, script
+from markscheme.cli.completion import candidates, script
 from markscheme.marking import protocol_names
 from markscheme.models import backend_names
+
+
+SHELLS = ("bash", "zsh", "fish")
 
 
 def offered(line):

@@ -236,7 +236,7 @@ def test_evaluate_when_a_server_is_flaky_then_missing_answers_are_said_and_asked
         (["--request-timeout", "0"], "--request-timeout cannot be 0", 2),
         (
             ["--server-url", "nowhere"],
-            "'nowhere' is not an address; it should be like http://localhost:8000/generate",
+            "'nowhere' is not the address of a server; it should be like http://localhost:8000/generate",
             2,
         ),
         (["--data-dir", "nowhere"], "there is no nowhere/math500.jsonl", 1),

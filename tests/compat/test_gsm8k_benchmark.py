@@ -212,7 +212,7 @@ def test_ask_when_interrupted_then_what_came_is_written_and_the_same_command_ask
 
 def test_benchmark_when_its_folder_is_not_there_then_a_script_ends_in_one_sentence(door):
     said = door("python", "-c", "from benchmarks.gsm8k import GSM8KBenchmark; GSM8KBenchmark('nowhere')", code=1)
-    assert said.stderr == "markscheme: nowhere/test.jsonl cannot be read: No such file or directory.\n"
+    assert said.stderr == "markscheme: nowhere/test.jsonl cannot be read: the folder nowhere does not exist.\n"
 
 
 def test_ask_when_there_is_no_key_then_one_sentence(door, tmp_path):

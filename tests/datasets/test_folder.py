@@ -138,7 +138,7 @@ def test_read_data_file_when_it_is_the_users_own_then_rows_come_as_they_are(tmp_
     assert list(rows) == [{"problem": "1 + 1?", "answer": "2", "note": 1.5}]
     file = rows.describe()
     assert (file.path, file.rows, file.check) == (str(tmp_path / "mine.jsonl"), 1, "none")
-    with pytest.raises(DataError, match=r"other\.jsonl cannot be read: No such file"):
+    with pytest.raises(DataError, match=r"other\.jsonl cannot be read: it does not exist"):
         SourceRows(Source(file="other.jsonl", folder=str(tmp_path)), tmp_path)
 
 

@@ -51,7 +51,7 @@ def test_toml_when_it_can_be_read_then_what_it_says(tmp_path, encoding):
         (b"a = " + b"9" * 5_000, r"mine\.toml: not valid TOML"),  # more digits than Python makes a number of
         (b"a = " + b"[" * 100_000, r"mine\.toml: not valid TOML"),  # nested beyond what Python reads
         ("a = 'größer'".encode("latin-1"), r"mine\.toml cannot be read: .*utf-8"),
-        (None, r"mine\.toml cannot be read: No such file"),
+        (None, r"mine\.toml cannot be read: it does not exist"),
     ],
     ids=["broken", "long", "deep", "latin-1", "missing"],
 )

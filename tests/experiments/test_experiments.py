@@ -363,7 +363,7 @@ def test_samples_when_they_are_greedy_then_it_says_that_they_are_the_same(sums, 
 
 def test_experiment_when_its_file_is_missing_then_that_is_said(sums, capsys):
     assert main(["run", "nothing.toml"]) == 2
-    assert "nothing.toml cannot be read: No such file or directory" in capsys.readouterr().err
+    assert "nothing.toml cannot be read: it does not exist" in capsys.readouterr().err
 
 
 def test_cells_when_settings_are_lists_then_each_is_asked(sums, server):

@@ -135,7 +135,7 @@ def test_proxy_when_it_is_no_address_then_one_sentence(proxy, monkeypatch):
 
 @pytest.mark.parametrize("url", ["http://a..b/v1", "http://.../v1", f"http://{'a' * 64}/v1", "http://h:99999/v1"])
 def test_address_when_no_host_can_be_called_so_then_one_sentence(url):
-    with pytest.raises(UsageError, match="is not an address"):
+    with pytest.raises(UsageError, match="is not the address of a server"):
         load_model("openai/m", config(base_url=(url,)))
 
 

@@ -224,4 +224,4 @@ def test_drawn_sample_is_read_back_with_its_labels(tmp_path, capsys):
     assert sum(step.rollouts for step in steps) == 40
     assert all(step.false_positives.value == step.false_negatives.value == 0 for step in steps)
     assert main(["audit", str(file), "--rollouts", "--label-sample", "4"]) == 2
-    assert "go together" in capsys.readouterr().err
+    assert "--label-sample needs --output" in capsys.readouterr().err

@@ -80,7 +80,7 @@ def test_server_when_its_message_holds_escape_sequences_then_the_terminal_gets_n
 def test_address_when_it_is_none_then_one_sentence_and_no_folder(markscheme, address, tmp_path):
     done = markscheme("run", "gsm8k-sample", "--model", "openai/m", "--base-url", address, "--out", "run")
     assert done.returncode == 2
-    assert "is not an address; it should be like http://localhost:8000/v1" in done.stderr
+    assert "is not the address of a server; it should be like http://localhost:8000/v1" in done.stderr
     assert not (tmp_path / "run").exists()
 
 

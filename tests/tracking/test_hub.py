@@ -127,7 +127,7 @@ def _aime(folder, data):
     ("arguments", "said"),
     [
         (["--to", "someone/x", "--model-repo", "someone/m"], "not from the Hub"),
-        (["--to", "nowhere"], "'nowhere' is neither a tracker"),
+        (["--to", "nowhere"], "--to takes a tracker or OWNER/NAME for the Hub, not 'nowhere'"),
         (["--to", "wandb", "--public"], "are for the Hub"),
     ],
 )

@@ -20,7 +20,7 @@ from markscheme.benchmarks.examining import (
 from markscheme.datasets import Source, locate
 from markscheme.datasets.files import REMARKS
 from markscheme.datasets.folder import FileReport, inspect
-from markscheme.errors import UsageError, counted, option
+from markscheme.errors import UsageError, command, counted, option
 from markscheme.pages.frames import Listing
 from markscheme.pages.terminal import gold_line
 
@@ -77,8 +77,9 @@ def _short(source: Source) -> str:
 def prepare(*names: str, data_dir: str | Path | None = None, force: bool = False, all: bool = False) -> Listing:
     """Fetch data from the Hugging Face Hub, check it and keep it; with `all` that of every packaged benchmark."""
     if bool(names) == all:
-        known = ", ".join(bench.name for bench in fetchable([]))
-        raise UsageError(f"name the benchmarks to prepare ({known}), or add {option('all', True)}")
+        both = f"; {option('all', True)} takes no names" if names else ""
+        listed = command("data list")
+        raise UsageError(f"name the benchmarks to prepare ({listed} lists them), or use {option('all', True)}{both}")
     folder = locate(data_dir)
     done = [each for bench in fetchable(names) for each in fetch(bench, folder, force=force)]
     return Listing(

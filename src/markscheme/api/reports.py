@@ -15,6 +15,7 @@ from markscheme.api.run import Run
 from markscheme.benchmarks import Benchmark
 from markscheme.benchmarks import benchmark as find_benchmark
 from markscheme.benchmarks.errata import Errata, errata_of, read_errata, shipped_errata
+from markscheme.config import check_points
 from markscheme.errors import JournalError, UsageError, command, option
 from markscheme.marking.protocol import get_protocol
 from markscheme.reporting.comparing import Compared, terms_of
@@ -147,6 +148,7 @@ def compare(
 
     `margin` is in percentage points.
     """
+    check_points("margin", margin)
     options = {"metric": metric, "protocol": protocol, "level": level, "seed": seed, "anyway": anyway}
     terms = terms_of(margin=margin, these_problems=these_problems, cluster=cluster, **options)
     compared = compare_folders(list(paths_of(runs)), terms)
@@ -270,9 +272,10 @@ def plan(
     """
     if (detect is None) == (half_width is None):
         difference, one_score = option("detect", "POINTS"), option("half_width", "POINTS")
-        raise UsageError(f"name what to plan for: {difference} (a difference) or {one_score} (one score)")
-    if half_width is None and not isinstance(detect, int | float):
-        raise UsageError(f"{option('detect')} is a difference in points, such as 5, not {detect!r}")
+        both = "" if detect is None else ", not both"
+        raise UsageError(f"name what to plan for: {difference} (a difference) or {one_score} (one score){both}")
+    check_points("detect", detect)
+    check_points("half_width", half_width)
     opened = [Run.open(each) for each in paths_of([pilot])]
     if problems is None and (name := named_benchmark(benchmark)) is not None:
         problems = len(find_benchmark(name, data_dir).problems)

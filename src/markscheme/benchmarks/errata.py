@@ -14,7 +14,7 @@ from pathlib import Path
 import msgspec
 
 from markscheme.datasets.small_texts import LARGEST, read_plain
-from markscheme.errors import DataError, UsageError, counted, first_line
+from markscheme.errors import DataError, UsageError, counted, first_line, os_reason
 from markscheme.pages.frames import Printed
 from markscheme.pages.parts import Part
 
@@ -54,7 +54,7 @@ def read_errata(file: Path) -> tuple[Erratum, ...]:
     try:
         lines = read_plain(file, LARGEST, "and errata are few").split(b"\n")
     except OSError as problem:
-        raise DataError(f"{file} cannot be read: {problem.strerror or problem}") from None
+        raise DataError(f"{file} cannot be read: {os_reason(problem)}") from None
     for number, line in enumerate(lines, start=1):
         if line.strip():
             try:

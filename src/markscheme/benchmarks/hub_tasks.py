@@ -16,7 +16,7 @@ from markscheme.benchmarks.definition import Definition
 from markscheme.benchmarks.fields import Fields
 from markscheme.datasets.small_texts import read_small_text
 from markscheme.datasets.sources import CONVERTED, HubFile, Source
-from markscheme.errors import DataError, UsageError, needed
+from markscheme.errors import DataError, UsageError, needed, os_reason
 
 NAME = re.compile(r"hf/(?P<repo>[\w.-]+/[\w.-]+)(?:/(?P<task>[\w.:-]+))?(?:@(?P<revision>[\w./-]+))?")
 
@@ -85,7 +85,7 @@ def _eval_yaml(repo: str, revision: str, folder: Path) -> Any:
             kept.parent.mkdir(parents=True, exist_ok=True)
             kept.write_bytes(got)
         except OSError as problem:
-            raise DataError(f"cannot keep {kept}: {problem.strerror}") from None
+            raise DataError(f"cannot keep {kept}: {os_reason(problem)}") from None
     yaml: Any = needed("yaml", "data")
     try:
         return yaml.safe_load(read_small_text(kept))

@@ -20,7 +20,7 @@ from markscheme.benchmarks.hub_tasks import hub_definition
 from markscheme.benchmarks.inferring import infer, needs_inferring
 from markscheme.datasets import Source, SourceRows, locate
 from markscheme.datasets.files import SUFFIXES, Row
-from markscheme.errors import DataError, UsageError, nearest
+from markscheme.errors import DataError, UsageError, command, nearest
 from markscheme.prompts import Template
 from markscheme.types import Problem
 
@@ -51,7 +51,7 @@ def benchmark(name: str | Path, data_dir: str | Path | None = None, *, statement
             return next(_benchmarks(load_definition(file), folder))
     known = {_squash(each): each for each in benchmarks()}
     if squashed not in known:
-        hint = nearest(typed.lower(), known.values(), f"there are {', '.join(known.values())}.")
+        hint = nearest(typed.lower(), known.values(), f"{command('list')} lists them.")
         raise UsageError(f"no benchmark {typed!r}; {hint} A path to a .toml, .jsonl, .csv or .parquet file works too.")
     chosen = benchmarks()[known[squashed]]
     if chosen.definition is None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import io
 import os
+import re
 import sys
 from contextlib import suppress
 from functools import partial
@@ -79,6 +80,7 @@ def build_parser(command: str) -> argparse.ArgumentParser:
         """Reports a mistake in one line, with the nearest flag for an unknown one."""
 
         def error(self, message: str) -> NoReturn:
+            message = _reworded(message)
             end = "" if message.endswith("?") else ";"
             complain(f"{message}{end} `{self.prog} --help` lists the options", self.prog)
             sys.exit(EXIT_USAGE)
@@ -92,7 +94,19 @@ def build_parser(command: str) -> argparse.ArgumentParser:
             parsed, unknown = self.parse_known_args(args, namespace)
             if unknown:
                 self.error(_unknown(unknown, [*_flags(self)]))
+            for action in self._actions:
+                needs = getattr(action, "needs", "")
+                if needs and getattr(parsed, action.dest) != action.default:
+                    other = self._option_string_actions[needs]
+                    if getattr(parsed, other.dest) == other.default:
+                        self.error(f"{action.option_strings[-1]} needs {needs}")
             return parsed
+
+        def _check_value(self, action: argparse.Action, value: Any) -> None:
+            if action.choices is not None and value not in action.choices:
+                from markscheme.errors import nearest
+
+                raise argparse.ArgumentError(action, f"{value!r} is not a choice; {nearest(value, action.choices)}")
 
     parser = Parser(prog=f"markscheme {command}", description=f"{summary[0].upper()}{summary[1:]}.", allow_abbrev=False)
     add_declared(parser, command)
@@ -125,6 +139,19 @@ def _flags(parser: argparse.ArgumentParser) -> Iterator[str]:
         if isinstance(action.choices, dict):
             for one in action.choices.values():
                 yield from _flags(one)
+
+
+def _reworded(message: str) -> str:
+    """Return a message of argparse as the others are: with one name for an option, and values instead of arguments."""
+    if about := re.fullmatch(r"argument (.+?): (.+)", message, re.DOTALL):
+        name, reason = about[1].rpartition("/")[2], about[2]
+        if count := re.fullmatch(r"expected (.+?) arguments?", reason):
+            return f"{name} needs {'a value' if count[1] == 'one' else f'{count[1]} value' + 's' * (count[1] != 'at least one')}"
+        return f"{name}: {reason}"
+    if missing := re.fullmatch(r"the following arguments are required: (.+)", message):
+        names = [each.rpartition("/")[2] for each in missing[1].split(", ")]
+        return f"{' and '.join(names)} {'is' if len(names) == 1 else 'are'} missing"
+    return message
 
 
 def _unknown(arguments: Sequence[str], known: Sequence[str]) -> str:
@@ -184,6 +211,11 @@ def _main(arguments: list[str]) -> int:
         hint = nearest(command, COMMANDS, commands) if command else commands
         print(f"markscheme: no command {repr(command) if command else 'given'}; {hint}", file=sys.stderr)
         return EXIT_USAGE
+    if [command, *rest[:1]] == ["completion", "words"]:  # what the scripts call at every Tab
+        from markscheme.cli.completion import print_candidates
+
+        print_candidates(rest[1:])
+        return 0
     args = build_parser(command).parse_args(rest)
     if command == "run":
         args.typed = arguments  # the command that continues a stopped experiment

@@ -12,25 +12,20 @@ from pathlib import Path
 
 from markscheme.cli.arguments import listed
 
-SHELLS = ("bash", "zsh", "fish")
-
 
 def script(shell: str) -> str:
     return Path(__file__).with_name("shells").joinpath(f"completion.{shell}").read_text()
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("words", nargs=argparse.REMAINDER, help=argparse.SUPPRESS)
-
-
 def run(args: argparse.Namespace) -> int:
-    """Print the script, or the completions of the last word."""
-    if args.shell in SHELLS:
-        print(script(args.shell), end="")
-        return 0
-    for value, meaning in candidates(args.words):
-        print(f"{value}\t{meaning}" if meaning else value)
+    print(script(args.shell), end="")
     return 0
+
+
+def print_candidates(words: Sequence[str]) -> None:
+    """Print the completions of the last word, one per line."""
+    for value, meaning in candidates(words):
+        print(f"{value}\t{meaning}" if meaning else value)
 
 
 def candidates(words: Sequence[str]) -> list[tuple[str, str]]:

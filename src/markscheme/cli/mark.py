@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from markscheme.cli import complain
 from markscheme.cli.page import call, show
-from markscheme.errors import DataError, MarkingError, MarkschemeError, UsageError, counted
+from markscheme.errors import DataError, MarkingError, MarkschemeError, UsageError, counted, os_reason
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -29,8 +29,6 @@ def run(args: argparse.Namespace) -> int:
 
         explain_responses(args)
         return 0
-    if args.gold is not None or args.limit is not None:
-        raise UsageError("--gold and --limit need --explain")
     is_run = (Path(args.source) / "manifest.json").exists()
     _check_engine(args, is_run)
     if args.benchmark is not None:
@@ -104,7 +102,7 @@ def _mark_responses(outputs: Outputs, protocol: str, args: argparse.Namespace) -
         try:
             folder.mkdir(parents=True, exist_ok=True)
         except OSError as error:
-            raise UsageError(f"cannot create {folder}: {error.strerror}") from None
+            raise UsageError(f"cannot create {folder}: {os_reason(error)}") from None
         write_atomically(folder / f"{protocol}.jsonl", (msgspec.json.encode(mark) + b"\n" for mark in marks()))
     elif outputs.run is not None:
         outputs.run.mark_again(label, marks())

@@ -34,8 +34,6 @@ def run(args: argparse.Namespace) -> int:
         from markscheme.cli.series import run_series
 
         return run_series(args, models, names)
-    if args.watch or args.until_step is not None:
-        raise UsageError("--watch and --until-step need --series CHECKPOINT")
     if cells := _cells(args, models, names):
         from markscheme.cli.experiment import run_experiment
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from markscheme.cli import complain
-from markscheme.errors import UsageError, command
+from markscheme.errors import UsageError, command, counted
 
 DEFAULT_PORT = 7777
 
@@ -28,7 +28,7 @@ def run(args: argparse.Namespace) -> int:
         from markscheme.view.export import export
 
         count = export(folder, Path(args.export), lambda line: print(line, file=sys.stderr))
-        print(f"{count} pages in {args.export}; open {Path(args.export) / 'index.html'}")
+        print(f"{counted(count, 'page')} in {args.export}; open {Path(args.export) / 'index.html'}")
         return 0
     return _serve(folder, args)
 

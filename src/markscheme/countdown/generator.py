@@ -16,7 +16,7 @@ import numpy as np
 
 from markscheme.countdown.solver import MAX_NUMBER, iter_solutions, solvable
 from markscheme.countdown.space import Indices, Space, mixed
-from markscheme.errors import UsageError
+from markscheme.errors import UsageError, option
 from markscheme.types import CountdownGold
 
 MIN_NUMBERS, MAX_NUMBERS = 3, 8
@@ -184,7 +184,8 @@ def _check(demand: Demand, count: int) -> None:
         raise UsageError(f"puzzles have {MIN_NUMBERS} to {MAX_NUMBERS} numbers, not {_span(demand.sizes)}")
     for what, (low, high) in (("numbers", demand.numbers), ("target", demand.targets)):
         if not 0 <= low <= high <= MAX_NUMBER:
-            raise UsageError(f"the range {low}–{high} of the {what} must ascend within 0–{MAX_NUMBER}")
+            name = option("range" if what == "numbers" else "target")
+            raise UsageError(f"{name} takes a range such as 1-99, from 0 to {MAX_NUMBER:,}, not {low}-{high}")
     most = demand.min_solutions if demand.max_solutions is None else demand.max_solutions
     if not 1 <= demand.min_solutions <= most:
         raise UsageError(f"no puzzle has from {demand.min_solutions} to {demand.max_solutions} solutions")

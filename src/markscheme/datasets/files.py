@@ -16,7 +16,7 @@ from typing import Any, Literal, TypeVar, overload
 import msgspec
 
 from markscheme.datasets.small_texts import read_plain
-from markscheme.errors import DataError, MarkschemeError, needed
+from markscheme.errors import DataError, MarkschemeError, needed, os_reason
 
 Row = dict[str, Any]
 
@@ -88,7 +88,7 @@ def read_rows(path: Path, label: str | None = None, header: Sequence[str] = ()) 
     try:
         content = read_plain(path, LARGEST, "too much for a benchmark; split it")
     except OSError as problem:
-        raise DataError(f"{name} cannot be read: {problem.strerror or problem}.") from problem
+        raise DataError(f"{name} cannot be read: {os_reason(problem)}.") from problem
     packed = path.suffix in PACKED
     suffix = Path(path.stem).suffix if packed else path.suffix
     text = (_unpacked(content, path.suffix, name) if packed else content).removeprefix(_BOM)

@@ -20,7 +20,7 @@ import msgspec
 from markscheme.datasets.files import DataFile, Row, content_hash, encode_lines, read_rows
 from markscheme.datasets.folder import SourceRecord, SourceRows, read_record, record_path
 from markscheme.datasets.sources import Download, NotThereError, RemoteFile, Source
-from markscheme.errors import DataError, option
+from markscheme.errors import DataError, option, os_reason
 
 TRUSTED = ("content", "answers", "recorded")  # check results of a prepared file
 
@@ -156,5 +156,5 @@ def _write(path: Path, content: bytes) -> None:
             part.unlink(missing_ok=True)
     except OSError as problem:
         raise DataError(
-            f"{path} cannot be written ({problem.strerror or problem}): choose another folder with {option('data_dir')}."
+            f"{path} cannot be written ({os_reason(problem)}): choose another folder with {option('data_dir')}."
         ) from problem

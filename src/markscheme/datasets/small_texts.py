@@ -11,7 +11,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from markscheme.errors import MarkschemeError, UsageError
+from markscheme.errors import MarkschemeError, UsageError, os_reason
 
 # Bytes. A larger one is some other file named by mistake, or a device without end such as /dev/zero.
 LARGEST = 16 << 20
@@ -47,7 +47,7 @@ def read_toml(file: Path, failure: type[MarkschemeError] = UsageError) -> dict[s
     try:
         return tomllib.loads(read_small_text(file))
     except (OSError, UnicodeDecodeError) as problem:
-        raise failure(f"{file} cannot be read: {getattr(problem, 'strerror', None) or problem}") from None
+        raise failure(f"{file} cannot be read: {os_reason(problem)}") from None
     except (ValueError, RecursionError) as problem:  # a number of 5,000 digits is a plain ValueError
         where = re.search(r"line (\d+)", str(problem))
         raise failure(f"{file}{f', line {where[1]}' if where else ''}: not valid TOML ({problem})") from None

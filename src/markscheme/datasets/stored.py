@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from markscheme.datasets.files import decode_row
-from markscheme.errors import DataError, MarkschemeError
+from markscheme.errors import DataError, MarkschemeError, os_reason
 
 # `answer` comes last: next to another output it is the gold.
 OUTPUT_FIELDS = ("text", "response", "output", "completion", "generation", "model_output", "prediction", "answer")
@@ -27,7 +27,7 @@ def rows(file: Path, failure: type[MarkschemeError] = DataError) -> Iterator[tup
     try:
         lines = file.open("rb")
     except OSError as error:
-        raise failure(f"cannot read stored outputs {file}: {error.strerror}") from None
+        raise failure(f"cannot read stored outputs {file}: {os_reason(error)}") from None
     with lines:
         for number, line in enumerate(lines, start=1):
             if line.strip():

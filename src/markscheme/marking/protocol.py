@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from msgspec import Struct
 
-from markscheme.errors import UsageError
+from markscheme.errors import UsageError, nearest
 from markscheme.marking.reading.sections import ResponseSections
 from markscheme.objects import SourceObject, hand_over, is_object_spec, load_object
 from markscheme.types import Gold, Verdict
@@ -134,7 +134,7 @@ def _load(name: str) -> Protocol:
         except (ImportError, AttributeError) as problem:
             raise UsageError(f"protocol {name!r} is installed but cannot be loaded: {problem}.") from None
     else:
-        raise UsageError(f"there is no protocol {name!r}; choose one of {', '.join(protocol_names())}.")
+        raise UsageError(f"there is no protocol {name!r}; {nearest(name, protocol_names())}")
     if not isinstance(installed, Protocol):
         raise UsageError(f"the entry point {name!r} in {ENTRY_POINTS} is a {type(installed).__name__}, not a Protocol.")
     return installed

@@ -61,7 +61,7 @@ class Transport:
         for url in urls:
             if not is_address(url):
                 raise UsageError(
-                    f"{hide_url(url)!r} is not an address; it should be like http://localhost:8000{ending}"
+                    f"{hide_url(url)!r} is not the address of a server; it should be like http://localhost:8000{ending}"
                 )
         self._ending = ending
         self._replicas = Replicas(urls)

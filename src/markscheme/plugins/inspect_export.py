@@ -11,7 +11,7 @@ from operator import add
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from markscheme.errors import JournalError, needed
+from markscheme.errors import JournalError, needed, os_reason
 from markscheme.plugins.inspect_types import STOP_REASONS, chat_messages
 from markscheme.plugins.records import gold_text, record
 from markscheme.reporting.figures import figures_of
@@ -45,7 +45,7 @@ def export_inspect(run: Run, place: Path) -> Path:
         file.parent.mkdir(parents=True, exist_ok=True)
         write_eval_log(make_log(run), str(file))
     except OSError as error:
-        raise JournalError(f"cannot write {file}: {error.strerror or error}") from None
+        raise JournalError(f"cannot write {file}: {os_reason(error)}") from None
     return file
 
 

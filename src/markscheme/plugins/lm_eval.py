@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from markscheme.benchmarks import Benchmark
 from markscheme.countdown import generate
 from markscheme.countdown.solver import solve
-from markscheme.errors import DataError, UsageError, needed
+from markscheme.errors import DataError, UsageError, needed, os_reason
 from markscheme.marking import mark, protocol_names
 from markscheme.plugins.data import ready
 from markscheme.plugins.one_sentence import speak_plainly
@@ -158,7 +158,7 @@ def link_tasks() -> Path:
         shutil.copytree(TASKS, folder, dirs_exist_ok=True)
     except OSError as error:
         raise DataError(
-            f"cannot write to {folder}: {error.strerror}; `--include_path {TASKS}` needs no writing"
+            f"cannot write to {folder}: {os_reason(error)}; `--include_path {TASKS}` needs no writing"
         ) from None
     return folder
 

@@ -24,7 +24,7 @@ from markscheme.benchmarks.registry import own_problems
 from markscheme.config import make_config
 from markscheme.datasets import DataFile
 from markscheme.datasets.stored import squeezed
-from markscheme.errors import DataError, JournalError, UsageError
+from markscheme.errors import DataError, JournalError, UsageError, os_reason
 from markscheme.marking import get_protocol
 from markscheme.plugins.records import is_record, problem_of
 from markscheme.prompts import prompts_sha256
@@ -201,7 +201,7 @@ def _whole_folder(out: Path) -> Iterator[Path]:
         out.parent.mkdir(parents=True, exist_ok=True)
         folder = Path(tempfile.mkdtemp(prefix=f".{out.name}.", dir=out.parent))
     except OSError as error:
-        raise JournalError(f"cannot make the run folder {out}: {error.strerror}") from None
+        raise JournalError(f"cannot make the run folder {out}: {os_reason(error)}") from None
     try:
         yield folder
         folder.chmod(0o755)  # mkdtemp makes a private one; a run folder is shared

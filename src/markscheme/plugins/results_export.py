@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from markscheme.errors import UsageError
+from markscheme.errors import UsageError, os_reason
 from markscheme.models import STARTED
 from markscheme.redaction import redacted_text
 from markscheme.reporting.estimates import Estimate
@@ -31,7 +31,7 @@ def export_results(run: Run, place: Path, to: str) -> Path:
     try:
         file.parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise UsageError(f"cannot make the folder {file.parent}: {error.strerror}") from None
+        raise UsageError(f"cannot make the folder {file.parent}: {os_reason(error)}") from None
     write_atomically(file, msgspec.json.format(msgspec.json.encode(made), indent=2) + b"\n")
     return file
 

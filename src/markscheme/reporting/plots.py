@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from markscheme.errors import UsageError, needed
+from markscheme.errors import UsageError, needed, os_reason
 from markscheme.reporting.estimates import Estimate
 from markscheme.reporting.summary import Summary
 from markscheme.reporting.table import provenance
@@ -38,7 +38,7 @@ def save(figure: Figure, file: Path) -> None:
     except ValueError as error:  # a suffix that matplotlib does not know
         raise UsageError(f"cannot write {file}: {error}") from None
     except OSError as error:
-        raise UsageError(f"cannot write {file}: {error.strerror}") from None
+        raise UsageError(f"cannot write {file}: {os_reason(error)}") from None
 
 
 def curve(

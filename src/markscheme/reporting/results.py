@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from markscheme.errors import UsageError
+from markscheme.errors import UsageError, os_reason
 from markscheme.runs.answers import marked_responses
 from markscheme.runs.folder import Run
 
@@ -23,7 +23,7 @@ def save_results(run: Run, protocol: str, file: Path) -> int:
                 out.write(encoder.encode(line) + b"\n")
                 written += 1
     except OSError as error:
-        raise UsageError(f"cannot write {file}: {error.strerror}") from None
+        raise UsageError(f"cannot write {file}: {os_reason(error)}") from None
     return written
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from markscheme.errors import UsageError
+from markscheme.errors import UsageError, os_reason
 from markscheme.reporting import plots
 from markscheme.reporting.estimates import Estimate, estimate
 from markscheme.reporting.settings import legend
@@ -32,7 +32,7 @@ def write_plots(
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise UsageError(f"cannot make the folder {folder} for the plots: {error.strerror}") from None
+        raise UsageError(f"cannot make the folder {folder} for the plots: {os_reason(error)}") from None
     pairs = list(zip(runs, summaries, strict=True))
     benchmarks = list(dict.fromkeys(summary.benchmark for summary in summaries))
     parts = {"": pairs}

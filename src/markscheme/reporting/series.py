@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from markscheme.errors import UsageError, counted, option
+from markscheme.errors import UsageError, command, counted
 from markscheme.reporting.comparing import Terms
 from markscheme.reporting.estimates import DifferenceEstimate, Estimate
 from markscheme.reporting.figures import about, bounds
@@ -58,7 +58,8 @@ def series_of(
             made.append(_over_steps(dict(sorted(steps.items())), terms, between))
     if not made:
         raise UsageError(
-            f"a series needs two runs with a training step: {option('series')} or {option('step', 'N')} of a run sets it"
+            f"a series needs two runs with a training step, which {command('run', '…', series='CHECKPOINT')} or "
+            f"{command('run', '…', step='N')} records"
         )
     return made
 

@@ -144,8 +144,10 @@ def chosen(conditions: Sequence[str], runs: Sequence[Run]) -> list[Run]:
         name, sign, wanted = condition.partition("=")
         name = name.strip().replace("-", "_").replace(" ", "_")
         if not sign or name not in (*SETTINGS, *SHOWN_ANYWAY):
-            hint = nearest(name, (*SETTINGS, *SHOWN_ANYWAY), f"such as {option('where')} max_tokens=4096")
-            raise UsageError(f"{option('where')} takes SETTING=VALUE, not {condition!r}; {hint}")
+            if name in (*SETTINGS, *SHOWN_ANYWAY):
+                raise UsageError(f"{option('where')} takes SETTING=VALUE, and {condition!r} has no value: add {name}=…")
+            hint = nearest(name, (*SETTINGS, *SHOWN_ANYWAY), f"write it as {option('where')} max_tokens=4096")
+            raise UsageError(f"{option('where')} takes SETTING=VALUE, and there is no setting {name!r}; {hint}")
         values = [text.strip() for text in wanted.split(",")]
         # A table shows a model by the name that its experiment gives it.
         names = ("model", "name") if name == "model" else (name,)

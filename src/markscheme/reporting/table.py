@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, TypeVar
 
 import msgspec
 
-from markscheme.errors import UsageError, counted, needed
+from markscheme.errors import UsageError, counted, needed, os_reason
 from markscheme.reporting.estimates import Estimate, as_estimate
 from markscheme.reporting.figures import about, figures_of, size, variance_rows
 from markscheme.reporting.settings import columns, differing, names_tell_models, run_names, settings_of
@@ -224,7 +224,7 @@ def write_parquet(table: Table, file: Path) -> None:
     try:
         needed("pyarrow.parquet", "data").write_table(content, file)
     except OSError as error:
-        raise UsageError(f"cannot write {file}: {error.strerror or error}") from None
+        raise UsageError(f"cannot write {file}: {os_reason(error)}") from None
 
 
 def provenance(summaries: Sequence[Summary]) -> list[str]:

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from markscheme.config import RunConfig
-from markscheme.errors import JournalError, MarkschemeError, ModelError, UsageError, command, option
+from markscheme.errors import JournalError, MarkschemeError, ModelError, UsageError, command, option, os_reason
 from markscheme.marking import get_protocol
 from markscheme.models import load_model
 from markscheme.models.addresses import with_environment
@@ -85,7 +85,7 @@ def execute(
     try:
         out.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise JournalError(f"cannot make the run folder {out}: {error.strerror}") from None
+        raise JournalError(f"cannot make the run folder {out}: {os_reason(error)}") from None
     with _lock(out), _signals_kept():
         run = Run.create(out, manifest, questions) if ranks.first else Run(out, manifest)
         copied = bool(reuse) and reuse_answers(run, questions, reuse)

@@ -50,8 +50,8 @@ def resumed_config(run: Run, changes: Mapping[str, Any]) -> RunConfig:
     ]
     if differences:
         raise UsageError(
-            f"{run.path} cannot be resumed with different questions or sampling ({'; '.join(differences)}); "
-            "leave these options out, or start a new run"
+            f"{run.path} holds a run with other questions or sampling ({'; '.join(differences)}): "
+            "keep these options as they were, or start a new run in another folder"
         )
     _check_objects(run, changed, changes)
     for name in (name for name in hidden_options(changed) if name not in changes):

@@ -141,7 +141,7 @@ def plan(
     `spread` and `noise` are those of the metric `name`, as `of_metric` gives them.
     """
     if problems < 2 or not 0 < detect < 1 or not 0 < power < 1 or not 0 < level < 1:
-        raise UsageError("a plan needs at least 2 problems, and shares between 0 and 1 to detect, for power and level")
+        raise UsageError("a plan needs at least 2 problems, and a power and a level between 0 and 1")
     if models < 2:
         raise UsageError(f"a comparison needs two models or more, not {models}")
     if spread is None or (noise is None and name != "accuracy"):

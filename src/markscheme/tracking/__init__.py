@@ -13,7 +13,7 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
-from markscheme.errors import MarkschemeError, UsageError, first_line, needed, option
+from markscheme.errors import MarkschemeError, UsageError, first_line, nearest, needed, option
 
 if TYPE_CHECKING:
     from markscheme.reporting.estimates import Estimate
@@ -58,7 +58,7 @@ def check_trackers(names: Sequence[str]) -> None:
     """Refuse a tracker that does not exist or whose client is not installed."""
     for name in names:
         if name not in TRACKERS:
-            raise UsageError(f"unknown tracker {name!r}; the trackers are {', '.join(TRACKERS)}")
+            raise UsageError(f"there is no tracker {name!r}; {nearest(name, TRACKERS)}")
         _module(name)
 
 
@@ -72,7 +72,9 @@ def push_runs(runs: Sequence[Run], to: str, *, public: bool = False, model_repo:
     """Push runs to a tracker, or one to the Hub as `OWNER/NAME`; yield where each is."""
     if "/" not in to:
         if to not in TRACKERS:
-            raise UsageError(f"{to!r} is neither a tracker ({', '.join(TRACKERS)}) nor OWNER/NAME for the Hub")
+            raise UsageError(
+                f"{option('to')} takes a tracker or OWNER/NAME for the Hub, not {to!r}; {nearest(to, TRACKERS)}"
+            )
         if public or model_repo:
             raise UsageError(
                 f"{option('public')} and {option('model_repo')} are for the Hub: {option('to', 'OWNER/NAME')}"

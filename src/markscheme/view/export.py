@@ -14,7 +14,7 @@ from typing import Any
 
 import msgspec
 
-from markscheme.errors import UsageError
+from markscheme.errors import UsageError, os_reason
 from markscheme.view.filters import Filter
 from markscheme.view.html import render_page
 from markscheme.view.library import Entry, Library, OpenRun
@@ -42,6 +42,8 @@ def export(folder: Path, target: Path, say: Say) -> int:
         for name in ({*ASSETS} - {"adjudicate.js"}) | {"static.js"}:
             pages.file(f"assets/{name}", asset(name))
         entries = site.library.entries()
+        if not entries:
+            raise UsageError(f"{folder} contains no run to export")
         pages.listed()
         for entry in entries:
             if entry.manifest is not None:
@@ -80,7 +82,7 @@ def write(file: Path, content: bytes) -> None:
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_bytes(content)
     except OSError as error:
-        raise UsageError(f"cannot write {file}: {error.strerror}") from None
+        raise UsageError(f"cannot write {file}: {os_reason(error)}") from None
 
 
 def claim(folder: Path, target: Path) -> None:
@@ -95,7 +97,7 @@ def claim(folder: Path, target: Path) -> None:
             f"Written by markscheme from {folder.name}; a new export overwrites this folder.\n"
         )
     except OSError as error:
-        raise UsageError(f"cannot write {target}: {error.strerror}") from None
+        raise UsageError(f"cannot write {target}: {os_reason(error)}") from None
 
 
 def _write_run(pages: _Pages, entry: Entry) -> int:

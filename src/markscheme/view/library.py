@@ -15,7 +15,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from markscheme.errors import first_line
+from markscheme.errors import first_line, os_reason
 from markscheme.runs.files import read_inside, state_inside
 from markscheme.runs.folder import FORMAT, Manifest, decode_manifest
 from markscheme.runs.lines import UNREADABLE
@@ -184,7 +184,7 @@ class Library:
             if kept is None or kept[0] != stamp:
                 kept = self._manifests[path] = (stamp, *_read_manifest(read_inside(file, self.root, LARGEST_MANIFEST)))
         except OSError as error:
-            return None, f"the manifest cannot be read: {error.strerror}"
+            return None, f"the manifest cannot be read: {os_reason(error)}"
         return kept[1], kept[2]
 
 

@@ -137,8 +137,8 @@ def test_command_on_a_text_with_its_gold_prints_how_it_was_read(capsys):
         (["--explain", "-p", "normalized"], "does not read sentences"),
         (["--explain", "--out", "x"], "cannot be used with --out"),
         (["--explain", "-p", "math", "-p", "aime"], "one protocol"),
-        (["--gold", "5"], "need --explain"),
-        (["--limit", "5"], "need --explain"),
+        (["--gold", "5"], "--gold needs --explain"),
+        (["--limit", "5"], "--limit needs --explain"),
     ],
 )
 def test_command_with_options_that_do_not_go_together_says_which(file, capsys, arguments, told):

@@ -4,7 +4,7 @@ A table per argument. Its name is what the help shows: `-o, --output FILE` is an
 arguments, `[DIR]` an optional one, `--watch` a switch. `calls` names the function of a command that has no module of its
 own: it is called with the arguments that have the names of its parameters, and its result is printed. Arguments of
 several commands are in `shared.toml`; a command's table adds to them. A command with actions has `[actions.NAME]` with the
-arguments of each, and `calls`. `{metrics}` and other names of `LISTS` in a help text are filled in from the code.
+arguments of each, and `calls`. An option that does nothing without another one names it as `needs`. `{metrics}` and other names of `LISTS` in a help text are filled in from the code.
 """
 
 from __future__ import annotations
@@ -78,7 +78,9 @@ def _add_all(parser: argparse.ArgumentParser, tables: dict[str, Any]) -> None:
         title = argument.pop("group", "")
         if title not in groups:
             groups[title] = parser.add_argument_group(title)
-        groups[title].add_argument(*_flags(name), **_settings(name, argument))
+        needs = argument.pop("needs", "")
+        added = groups[title].add_argument(*_flags(name), **_settings(name, argument))
+        added.needs = needs  # type: ignore[attr-defined]
 
 
 def _flags(name: str) -> list[str]:

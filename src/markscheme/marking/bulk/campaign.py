@@ -20,7 +20,7 @@ from typing import Any, Literal, Self
 
 import msgspec
 
-from markscheme.errors import DataError, JournalError, MarkingError, UsageError, option
+from markscheme.errors import DataError, JournalError, MarkingError, UsageError, option, os_reason
 from markscheme.marking import get_protocol
 from markscheme.marking.bulk.audit import Score, score_of
 from markscheme.marking.bulk.outputs import NAMING, Matcher
@@ -131,7 +131,7 @@ def agreed_plan(folder: Path, plan: MarkingPlan) -> MarkingPlan:
         raw = msgspec.json.decode(file.read_bytes(), type=dict[str, Any])
         stored = msgspec.convert(raw, MarkingPlan) if raw.get("version") == VERSION else None
     except (OSError, msgspec.MsgspecError, UnicodeDecodeError) as error:
-        raise JournalError(f"{folder} cannot be used for marks: {error}") from None
+        raise JournalError(f"{folder} cannot be used for marks: {os_reason(error)}") from None
     if stored is None:
         raise UsageError(
             f"{folder} holds marks of another version of markscheme; choose another {option('out')}, or remove it."
@@ -154,7 +154,7 @@ def _input(file: Path, source: Path) -> Input:
                 content.seek(max(0, size - BLOCK) * number // (BLOCKS - 1))
                 digest.update(content.read(BLOCK))
     except OSError as error:
-        raise DataError(f"{file} cannot be read: {error.strerror}") from None
+        raise DataError(f"{file} cannot be read: {os_reason(error)}") from None
     return Input(file.relative_to(source).as_posix(), size, digest.hexdigest())
 
 

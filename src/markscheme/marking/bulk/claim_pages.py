@@ -10,7 +10,7 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from markscheme.config import make_config
-from markscheme.errors import JournalError, option
+from markscheme.errors import JournalError, option, os_reason
 from markscheme.marking.bulk.reproducing import OURS, Kept
 from markscheme.marking.protocol import get_protocol
 from markscheme.runs.folder import IMPORTED, Manifest, Run
@@ -28,7 +28,7 @@ def write_pages(out: Path, name: str, kinds: dict[str, list[Kept]]) -> list[Path
         try:
             folder.mkdir(parents=True)
         except OSError as error:
-            raise JournalError(f"cannot make the folder {folder}: {error.strerror}") from None
+            raise JournalError(f"cannot make the folder {folder}: {os_reason(error)}") from None
         _write(folder, f"{name}: {kind}", kept)
         made.append(folder)
     return made

@@ -16,7 +16,7 @@ from markscheme.benchmarks.fields import Expression, Fields, MissingFieldError, 
 from markscheme.datasets.files import PACKED, TABLES, Row, read_rows
 from markscheme.datasets.stored import rows as lines
 from markscheme.datasets.stored import squeezed
-from markscheme.errors import DataError, option
+from markscheme.errors import DataError, option, os_reason
 from markscheme.marking.bulk.claims import Between, Entry
 from markscheme.marking.equality.comparing import equal
 from markscheme.types import Gold, Problem, Response
@@ -176,7 +176,7 @@ def _json_rows(file: Path, records: str, watch: Watch) -> Iterator[Row]:
         for value in _json_values(file, watch):
             yield from _below(value, steps or (["*"] if isinstance(value, _Whole) else []), file)
     except OSError as error:
-        raise DataError(f"{file} cannot be read: {error.strerror}.") from None
+        raise DataError(f"{file} cannot be read: {os_reason(error)}.") from None
 
 
 def _json_values(file: Path, watch: Watch) -> Iterator[Any]:
@@ -259,7 +259,7 @@ def _records(file: Path, separator: str, fields: dict[str, Between], watch: Watc
                 watch(file, held)
                 record, held = [], 0
     except OSError as error:
-        raise DataError(f"{file} cannot be read: {error.strerror}.") from None
+        raise DataError(f"{file} cannot be read: {os_reason(error)}.") from None
     yield from _cut("".join(record), fields)
 
 

@@ -23,7 +23,7 @@ from markscheme.datasets.stored import (
     squeezed,
     without_choices,
 )
-from markscheme.errors import DataError, UsageError
+from markscheme.errors import DataError, UsageError, option
 from markscheme.runs.folder import Run
 from markscheme.types import CountdownGold, Gold, Problem, Response
 
@@ -144,7 +144,7 @@ def _own_problem(row: dict[str, Any], file: str, place: str) -> Problem:
         raise DataError(f"{file} {place} has a gold that is neither an answer nor a puzzle ({error}).") from None
     if gold is None:
         raise UsageError(
-            f"{file} {place} has no gold answer ({', '.join(GOLD_FIELDS[:3])} …); name the benchmark of the outputs with -b."
+            f"{file}, {place}, has no gold answer ({', '.join(GOLD_FIELDS[:3])} …); name the benchmark of the outputs with {option('benchmark', 'NAME')}"
         )
     statement = next((row[field] for field in QUESTION_FIELDS if isinstance(row.get(field), str)), "")
     name = next((str(row[field]) for field in ID_FIELDS if row.get(field) not in (None, "")), place)

@@ -17,7 +17,7 @@ from typing import Any, BinaryIO, NamedTuple, NoReturn
 import msgspec
 
 from markscheme.datasets.stored import ID_FIELDS, OUTPUT_FIELDS, QUESTION_FIELDS, SEVERAL_FIELDS
-from markscheme.errors import DataError, UsageError, command, first_line, needed
+from markscheme.errors import DataError, UsageError, command, first_line, needed, os_reason
 from markscheme.marking.bulk.outputs import GOLD_FIELDS
 
 ROWS = 100_000  # rows per shard: a few seconds of work, so starting a shard costs nothing and losing it little
@@ -97,7 +97,7 @@ def find(source: Path) -> StoredFiles:
 
 
 def _unreadable(error: OSError) -> NoReturn:
-    raise DataError(f"{error.filename} cannot be read: {error.strerror}")
+    raise DataError(f"{error.filename} cannot be read: {os_reason(error)}")
 
 
 def shards_of(file: Path) -> Iterator[Shard]:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from markscheme.errors import DataError, UsageError
+from markscheme.errors import DataError, UsageError, os_reason
 
 _PACKAGED = Path(__file__).parent / "files"
 # The doors at their documented paths, in an installed package or in this repository.
@@ -53,7 +53,9 @@ def copy_door(name: str, folder: Path, *, replace: bool = False) -> list[Path]:
                 _keep(target)
             shutil.copyfile(file, target)
     except OSError as error:
-        raise DataError(f"cannot write to {error.filename or folder}: {error.strerror}; name another folder") from None
+        raise DataError(
+            f"cannot write to {error.filename or folder}: {os_reason(error)}; name another folder"
+        ) from None
     return list(missing)
 
 

@@ -49,8 +49,10 @@ class JudgeOptions(msgspec.Struct, frozen=True, kw_only=True):
     def __post_init__(self) -> None:
         if self.which not in ("open", "all"):
             raise UsageError(f"a judge is asked about what is open or about all, not {self.which!r}")
-        if self.share is not None and (not 0 < self.share <= 1 or self.which == "all"):
-            raise UsageError(f"{option('share')} takes a number from 0 to 1 and cannot be used with {option('which')}")
+        if self.share is not None and not 0 < self.share <= 1:
+            raise UsageError(f"{option('share')} takes a share above 0 and up to 1, not {self.share:g}")
+        if self.share is not None and self.which == "all":
+            raise UsageError(f"use either {option('share')} or {option('which', 'all')}, not both")
 
 
 class Judged(NamedTuple):
