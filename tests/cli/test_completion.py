@@ -15,7 +15,6 @@ from markscheme.cli.completion import candidates, script
 from markscheme.marking import protocol_names
 from markscheme.models import backend_names
 
-
 SHELLS = ("bash", "zsh", "fish")
 
 

@@ -148,7 +148,6 @@ def compare(
 
     `margin` is in percentage points.
     """
-    check_points("margin", margin)
     options = {"metric": metric, "protocol": protocol, "level": level, "seed": seed, "anyway": anyway}
     terms = terms_of(margin=margin, these_problems=these_problems, cluster=cluster, **options)
     compared = compare_folders(list(paths_of(runs)), terms)

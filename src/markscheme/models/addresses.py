@@ -7,7 +7,7 @@ requests understand: names, suffixes, ports and networks.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from ipaddress import ip_address, ip_network
 from urllib.parse import urlsplit
 from urllib.request import getproxies, proxy_bypass
@@ -17,6 +17,7 @@ from yarl import URL
 
 from markscheme.config import RunConfig
 from markscheme.errors import UsageError
+from markscheme.models.secrets import hide_url
 
 OFFICIAL = {"openai": "https://api.openai.com/v1", "anthropic": "https://api.anthropic.com"}
 # By backend. The first variable that is set wins.
@@ -57,6 +58,14 @@ def proxy_of(url: str) -> str | None:
             f"https:// proxy address; set {parts.scheme.upper()}_PROXY to one, or NO_PROXY={host} to use none"
         )
     return proxy
+
+
+def check_addresses(urls: Iterable[str], ending: str) -> None:
+    """Refuse what is not the address of a server; `ending` is the usual end of such an address."""
+    for url in urls:
+        if not is_address(url):
+            example = f"http://localhost:8000{ending}"
+            raise UsageError(f"{hide_url(url)!r} is not the address of a server; it should be like {example}")
 
 
 def is_address(url: str) -> bool:

@@ -13,6 +13,7 @@ import msgspec
 
 from markscheme.config import RunConfig
 from markscheme.errors import UsageError, option
+from markscheme.models.addresses import check_addresses
 from markscheme.models.base import Completion, Model, Request, RequestFailed
 from markscheme.models.fields import api_key, extra_fields, header_fields
 from markscheme.models.secrets import hide_spec, known_secrets
@@ -52,6 +53,7 @@ class Served(Model):
         secrets = {*known_secrets(config), key or ""}
         self.streams = self.fold is not None and not config.no_stream and "stream" not in self.extra
         silence = config.request_timeout if self.streams else None
+        check_addresses(config.base_url, self.ending)
         self._transport = Transport(urls, {**keyed, **(headers or {}), **own}, variable, secrets, self.ending, silence)
         self._keyed = variable if keyed and not key else None
         self._encoder = msgspec.json.Encoder()

@@ -19,8 +19,8 @@ from urllib.parse import urljoin
 import aiohttp
 from yarl import URL
 
-from markscheme.errors import UsageError, first_line
-from markscheme.models.addresses import environment_addresses, is_address, proxy_of
+from markscheme.errors import first_line
+from markscheme.models.addresses import check_addresses, environment_addresses, proxy_of
 from markscheme.models.base import RequestFailed
 from markscheme.models.bodies import BodyReader, body_lines, decode
 from markscheme.models.failures import failed_body, failed_status, shorten
@@ -58,11 +58,7 @@ class Transport:
         ending: str = "/v1",
         silence: float | None = None,
     ) -> None:
-        for url in urls:
-            if not is_address(url):
-                raise UsageError(
-                    f"{hide_url(url)!r} is not the address of a server; it should be like http://localhost:8000{ending}"
-                )
+        check_addresses(urls, ending)
         self._ending = ending
         self._replicas = Replicas(urls)
         self._urls = {url: URL(url) for url in urls}

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from markscheme.config import fixed_options
+from markscheme.config import check_points, fixed_options
 from markscheme.errors import UsageError, option
 from markscheme.reporting.adjudicated import adjudicated
 from markscheme.reporting.drawing import clustered
@@ -75,6 +75,7 @@ class Terms(msgspec.Struct, frozen=True, kw_only=True):
 
 def terms_of(*, margin: float | None = None, these_problems: bool = False, **terms: Any) -> Terms:
     """Return terms from user input: the margin in points, the population as a flag."""
+    check_points("margin", margin)
     population: Population = "these problems" if these_problems else "problems drawn"
     return Terms(margin=None if margin is None else margin / 100, population=population, **terms)
 

@@ -111,7 +111,7 @@ class Matcher:
             raise DataError(row)
         texts = [None] if row.get("error") else outputs(row)
         if texts is None:
-            raise DataError(f"{file} {place} holds no output; it needs one of {', '.join(OUTPUT_FIELDS[:4])} ….")
+            raise DataError(f"{_where(file, place)} holds no output; it needs one of {', '.join(OUTPUT_FIELDS[:4])} ….")
         return (self._find(row) if self._problems else _own_problem(row, file, place)), texts
 
     def _find(self, row: dict[str, Any]) -> Problem | None:
@@ -137,14 +137,19 @@ def response_of(row: dict[str, Any], text: str | None, problem: Problem, sample:
     return Response(key=problem.key, sample=sample, problem_id=problem.id, text=text or "", **known)
 
 
+def _where(file: str, place: str) -> str:
+    """Return `a.jsonl, line 3`; a row of a shard has a name that includes its file, such as `a.jsonl:2`."""
+    return place if place.startswith(Path(file).name) else f"{file}, {place},"
+
+
 def _own_problem(row: dict[str, Any], file: str, place: str) -> Problem:
     try:
         gold = _own_gold(row)
     except msgspec.ValidationError as error:
-        raise DataError(f"{file} {place} has a gold that is neither an answer nor a puzzle ({error}).") from None
+        raise DataError(f"{_where(file, place)} has a gold that is neither an answer nor a puzzle ({error}).") from None
     if gold is None:
         raise UsageError(
-            f"{file}, {place}, has no gold answer ({', '.join(GOLD_FIELDS[:3])} …); name the benchmark of the outputs with {option('benchmark', 'NAME')}"
+            f"{_where(file, place)} has no gold answer ({', '.join(GOLD_FIELDS[:3])} …); name the benchmark of the outputs with {option('benchmark', 'NAME')}"
         )
     statement = next((row[field] for field in QUESTION_FIELDS if isinstance(row.get(field), str)), "")
     name = next((str(row[field]) for field in ID_FIELDS if row.get(field) not in (None, "")), place)
