@@ -86,7 +86,7 @@ def test_own_benchmark_when_it_lies_elsewhere_then_its_data_is_found_beside_it(m
         ('summary = "mine"', 'summary = "mine', "line 1: not valid TOML"),
         ('summary = "mine"', 'like = "gsm9k"', "line 1: there is no benchmark 'gsm9k'; did you mean gsm8k?"),
         ('summary = "mine"', 'evaluate = ["tset"]', "line 1: there is no [data.tset]; there are test"),
-        ("[fields]", '[columns]\nx = "number"\n[fields]', "line 8: there is no kind of column 'number'"),
+        ("[fields]", '[columns]\nx = "number"\n[fields]', "line 8: a column cannot have the kind 'number'"),
         ("[fields]", '[fewshot]\npool = "train"\n[fields]', "line 8: there is no [data.train]"),
         ("[fields]", '[fewshot]\npool = "test"\n[fields]', "line 4: there is nothing to ask: add [data.test]"),
         ("[fields]", "[fewshot]\ncount = 2\n[fields]", "line 7: `pool` is missing"),

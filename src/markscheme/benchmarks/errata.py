@@ -75,7 +75,7 @@ def errata_of(benchmark: str) -> tuple[Erratum, ...]:
     if (own := beside(benchmark)) is not None:
         return read_errata(own)
     if benchmark not in (there := shipped_errata()):
-        raise UsageError(f"there are no errata for {benchmark}; there are some for {', '.join(there)}")
+        raise UsageError(f"no errata are known for {benchmark}; there are some for {', '.join(there)}")
     return there[benchmark]
 
 

@@ -85,7 +85,7 @@ def _eval_yaml(repo: str, revision: str, folder: Path) -> Any:
             kept.parent.mkdir(parents=True, exist_ok=True)
             kept.write_bytes(got)
         except OSError as problem:
-            raise DataError(f"cannot keep {kept}: {os_reason(problem)}") from None
+            raise DataError(f"cannot write {kept}: {os_reason(problem)}") from None
     yaml: Any = needed("yaml", "data")
     try:
         return yaml.safe_load(read_small_text(kept))

@@ -208,7 +208,7 @@ def _form(values: Sequence[Any], path: str) -> str:
     if lists:
         row = max(lists, key=lambda number: lists[number])
         raise AmbiguousError(
-            f"`{path}` is a list, of {lists[row]} in row {row}", ("{" + path + "}", f"item 1 of {path}")
+            f"`{path}` is a list, with {lists[row]} items in row {row}", ("{" + path + "}", f"item 1 of {path}")
         )
     for mark, form in (("####", f"text after #### of {path}"), ("\\boxed", f"last box of {path}")):
         having = [mark in str(value) for value in values]

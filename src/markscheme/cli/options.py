@@ -10,8 +10,8 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin
 from markscheme.cli.arguments import integer, number
 from markscheme.config import Option, RunConfig, make_config, run_options
 
-COMMAS = "; separate several values by commas to ask each of them"
-AGAIN = "; repeat it to ask each of several"
+COMMAS = "; several values, separated by commas, are run one after the other"
+AGAIN = "; repeat it to run several"
 # Options that `run` takes several values of. Texts are typed again, since they contain commas themselves.
 SEVERAL = {
     **dict.fromkeys(("prompt", "system_prompt"), AGAIN),

@@ -28,7 +28,7 @@ def run(args: argparse.Namespace) -> int:
     from markscheme.running import prepare
 
     if args.out is not None and not (args.out.strip() and is_text(args.out)):
-        raise UsageError("--out needs the name of a folder, in UTF-8")
+        raise UsageError("--out is empty or not in UTF-8; name a folder")
     models, names = _sorted_out(args)
     if args.series:
         from markscheme.cli.series import run_series

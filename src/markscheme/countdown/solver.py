@@ -107,5 +107,5 @@ def _checked(nums: Sequence[int], target: int) -> list[int]:
         raise UsageError(f"a Countdown puzzle has {MIN_NUMBERS} to {MAX_NUMBERS} numbers, not {len(nums)}")
     for number in (*nums, target):
         if not isinstance(number, int | np.integer) or not 0 <= number <= MAX_NUMBER:
-            raise UsageError(f"numbers and target are whole numbers from 0 to {MAX_NUMBER}, not {number!r}")
+            raise UsageError(f"numbers and target must be whole numbers from 0 to {MAX_NUMBER}, not {number!r}")
     return [*map(int, nums), int(target)]

@@ -188,7 +188,7 @@ KINDS = "text, integer, integer 0 to 999, integer from 1, integers, texts or any
 def check_kind(kind: str) -> None:
     """`ValueError` for a kind of column that does not exist."""
     if kind not in ("text", "texts", "anything") and not _KIND.fullmatch(kind):
-        raise ValueError(f"there is no kind of column {kind!r}; there are {KINDS}")
+        raise ValueError(f"a column cannot have the kind {kind!r}; the kinds are {KINDS}")
 
 
 def _of_kind(value: object, name: str, kind: str) -> object:

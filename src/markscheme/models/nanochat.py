@@ -91,8 +91,8 @@ class NanoChat(Model):
             ) from None
         except KeyError as error:  # from the loader's table of sources; later versions have no `mid`
             raise ModelError(
-                f"this nanochat has no checkpoints of {source} ({error} is unknown to it); of {', '.join(SOURCES)} choose one "
-                "that its checkpoint_manager.py knows"
+                f"this nanochat does not know checkpoints of {source}; choose one of {', '.join(SOURCES)} choose one "
+                "that its checkpoint_manager.py lists"
             ) from None
         except (OSError, AssertionError, RuntimeError, TypeError, ValueError) as error:
             # The loader's checks are assertions; a mismatched checkpoint can raise any of torch's exceptions.

@@ -63,7 +63,7 @@ class Served(Model):
         for name in ("chat_template_kwarg", "reasoning_effort", "reasoning_summary", "thinking_budget", "background"):
             if getattr(config, name) not in (None, (), False):
                 raise UsageError(
-                    f"{self.name} knows no {option(name)}; what the server calls it can be an {option('extra_field')}"
+                    f"{self.name} does not support {option(name)}; if the server has a field for it, set it with {option('extra_field')}"
                 )
         return {}
 

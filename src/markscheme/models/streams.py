@@ -149,7 +149,7 @@ def condensed(lines: Sequence[bytes], *, lengths: bool = False) -> list[bytes]:
 
 
 def _run(lines: Sequence[bytes], before: bytes, after: bytes) -> list[bytes]:
-    """Return the texts of the first lines, as far as the lines are the same before and after their texts."""
+    """Return the texts of the leading lines that begin with `before` and end with `after`."""
     if before.count(b"[") > 1 or _ADDS_UP.search(after) or _OTHER.search(before, before.rfind(b"{")):
         return []
     size, left, right = len(before) + len(after), len(before), -len(after)
@@ -300,7 +300,7 @@ class Stream:
             raise malformed(f"the stream is longer than {LARGEST_STREAM >> 20} MB, or has an endless line")
 
     def _gathered(self, body: aiohttp.StreamReader, pieces: Sequence[bytes], size: int) -> None:
-        """Take pieces outside of the task that reads `body`."""
+        """Take pieces that arrive while another task reads `body`; an error is raised in that task."""
         try:
             self.take(pieces, size)
         except Exception as error:  # noqa: BLE001 - carried to that task

@@ -24,7 +24,7 @@ def requests(
     """Yield every problem once (with `step` samples) before any twice, so that early figures are meaningful.
 
     `wanted` are the samples of each problem if they are not the same for all. `begun` are conversations of an earlier process,
-    which go on where they were.
+    which continue where they stopped.
     """
     spans = wanted or dict.fromkeys((question.problem.key for question in questions), range(manifest.samples))
     for ahead in range(0, max(map(len, spans.values()), default=0), step):

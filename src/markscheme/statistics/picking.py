@@ -192,7 +192,7 @@ class _PickMetric(Metric):
         return np.array([self._vote(row, self.k).value for row in self._rows(counts)])
 
     def _expected(self, counts: Counts) -> Floats:
-        """See `Metric`: the vote of the samples there are."""
+        """See `Metric`: the vote of the samples that came back."""
         return np.array([self._vote(row, max(1, min(self.k, row.correct.size))).value for row in self._rows(counts)])
 
     def noise(self, counts: Counts) -> Floats:

@@ -43,7 +43,7 @@ class Sandbox:
     async def run(self, script: str, given: bytes, before: int = 0) -> Ended:
         """Run a script with `given` on its standard input until it ends, prints too much or its time is up.
 
-        Each of the steps before the code that counts may take as much time again.
+        Each step before that code may take as long again.
         """
         for attempt in range(TRIES):
             try:

@@ -100,7 +100,7 @@ def test_marking_when_the_inputs_are_others_then_refused(begun, tmp_path):
     stored = list(puzzles(300))
     stored[150]["text"] = "<answer>1 + 1 + 1</answer>"
     write_parquet(source, stored)
-    with pytest.raises(UsageError, match=r"marks of something else \(other files\); choose another --out"):
+    with pytest.raises(UsageError, match=r"marks that were made with other files; choose another --out"):
         mark_in_bulk(source, "countdown", folder.parent, workers=1)
     with pytest.raises(UsageError, match=r"other --think-end and files"):
         mark_in_bulk(source, "countdown", folder.parent, think_end="</t>", workers=1)

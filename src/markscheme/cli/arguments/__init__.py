@@ -111,7 +111,8 @@ def _settings(name: str, argument: dict[str, Any]) -> dict[str, Any]:
         argument["action"] = "append"
     if kind:
         argument["type"] = READERS[kind]
-    return argument | {"metavar": metavar}
+    argument.setdefault("metavar", metavar)
+    return argument | ({"metavar": (*argument["metavar"],)} if isinstance(argument["metavar"], list) else {})
 
 
 def _reader(read: Callable[[str], T], what: str) -> Callable[[str], T]:

@@ -98,7 +98,7 @@ class Input(msgspec.Struct, frozen=True):
 
 
 class MarkingPlan(msgspec.Struct, frozen=True, kw_only=True):
-    """What the parts in a folder are marks of."""
+    """What is marked in a folder, how, and in which parts."""
 
     version: int = VERSION
     protocol: str
@@ -140,7 +140,7 @@ def agreed_plan(folder: Path, plan: MarkingPlan) -> MarkingPlan:
     if differing:
         other = " and ".join(differing)
         raise UsageError(
-            f"{folder} holds marks of something else (other {other}); choose another {option('out')}, or remove it."
+            f"{folder} holds marks that were made with other {other}; choose another {option('out')}, or remove the folder"
         )
     return stored
 

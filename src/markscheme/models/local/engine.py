@@ -304,7 +304,7 @@ class Engine:
 
 
 def _common(first: Sequence[int], second: Sequence[int]) -> int:
-    """Return how many tokens both begin with; at least one is left to each."""
+    """Return the length of the common beginning, leaving at least one token of each."""
     most = min(len(first), len(second)) - 1
     return next((at for at in range(most) if first[at] != second[at]), most)
 

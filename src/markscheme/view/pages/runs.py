@@ -121,7 +121,7 @@ def _experiments(entries: list[Entry]) -> dict[str, int]:
 
 
 def _groups(rows: list[Row], asked: Mapping[str, str], most: int) -> list[tuple[str, list[Row], int]]:
-    """Group the runs by experiment, unless the list is sorted or filtered; with how many more each has."""
+    """Group the runs by experiment, with the number of hidden runs of each; a sorted or filtered list has no groups."""
     if asked["sorted"] or any(asked[name] for name in ("q", "benchmark", "status", "experiment")):
         return [("", rows, 0)]
     several = {name for name, count in Counter(row.experiment for row in rows).items() if name and count > 1}
