@@ -523,7 +523,7 @@ def test_port_that_is_taken_is_an_error_that_says_so(tmp_path, capsys):
         port = str(taken.getsockname()[1])
         with ThreadPoolExecutor(1) as elsewhere:  # the browser of other tests has an event loop in this thread
             assert elsewhere.submit(main, ["view", str(tmp_path), "--no-browser", "--port", port]).result(60) == 2
-    assert "choose another --port" in capsys.readouterr().err
+    assert "choose another --host or --port" in capsys.readouterr().err
 
 
 def test_nothing_of_the_viewer_is_loaded_by_the_command_line_itself():

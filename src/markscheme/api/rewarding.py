@@ -5,6 +5,7 @@ prompts.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -58,7 +59,8 @@ def serve(
     from markscheme.rewards.serving import serve as answer
 
     problems = list(find_benchmark(benchmark, data_dir).problems) if benchmark else []
-    answer(host, port, protocol=protocol, strict=strict, queue=queue, problems=problems)
+    with suppress(KeyboardInterrupt):
+        answer(host, port, protocol=protocol, strict=strict, queue=queue, problems=problems)
 
 
 def audit_rollouts(

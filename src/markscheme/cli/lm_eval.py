@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 
-from markscheme.errors import UsageError, needed
+from markscheme.errors import UsageError, first_line, needed
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -28,5 +28,8 @@ def run(args: argparse.Namespace) -> int:
     if words and words != ["--help"] and words != ["-h"]:
         words = [*words, "--include_path", str(TASKS)]
     sys.argv = ["lm_eval", *words]
-    evaluate()
+    try:
+        evaluate()
+    except ValueError as problem:  # such as a task that does not exist
+        raise UsageError(f"lm_eval: {first_line(problem)}") from problem
     return 0

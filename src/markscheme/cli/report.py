@@ -33,6 +33,8 @@ def run(args: argparse.Namespace) -> int:
     if args.fail_below is not None and not 0 <= args.fail_below <= 100:
         raise UsageError(f"--fail-below takes a percentage from 0 to 100, not {args.fail_below:g}")
     made = call(report, args, pass_k=_numbers(args.pass_k, "-k"))
+    if args.save_results and len(made.opened) > 1:
+        raise UsageError("--save-results takes one run: name only that run")
     complain_of_alterations(made.opened)
     if args.token_limits or args.series:
         document, figures = _token_limits(args, made) if args.token_limits else _series(args, made)
@@ -152,8 +154,6 @@ def complain_of_alterations(runs: Sequence[Run]) -> None:
 def _save_results(file: str, runs: Sequence[Run], protocol: str) -> None:
     from markscheme.reporting.results import save_results
 
-    if len(runs) > 1:
-        raise UsageError("--save-results takes one run: name only that run")
     written = save_results(runs[0], protocol, Path(file))
     complain(f"wrote {written} results to {file}")
 

@@ -54,8 +54,6 @@ def answer_until_stopped(host: str, port: int | None, serve: Callable[[int], Cor
     """Serve on a port until Ctrl-C; without one on the default port, or on any (0) if that is taken."""
     import asyncio
 
-    if port is not None and not 0 <= port <= 65535:
-        raise UsageError(f"--port takes a number from 0 to 65535, not {port}")
     *tried, last = [DEFAULT_PORT, 0] if port is None else [port]
     try:
         for each in tried:
@@ -64,7 +62,9 @@ def answer_until_stopped(host: str, port: int | None, serve: Callable[[int], Cor
                 return 0
         asyncio.run(serve(last))
     except OSError as error:
-        raise UsageError(f"cannot listen on {host}: {error.strerror or error}; choose another --port") from None
+        raise UsageError(
+            f"cannot listen on {host}: {error.strerror or error}; choose another --host or --port"
+        ) from None
     except KeyboardInterrupt:
         print("", file=sys.stderr)
     return 0

@@ -89,9 +89,9 @@ class NanoChat(Model):
                 f"nanochat finds no checkpoint for {source}, tag {model_tag or 'any'}, step {'the last' if step is None else step}: {error}; "
                 "NANOCHAT_BASE_DIR says where they are"
             ) from None
-        except KeyError as error:  # from the loader's table of sources; later versions have no `mid`
+        except KeyError:  # from the loader's table of sources; later versions have no `mid`
             raise ModelError(
-                f"this nanochat does not know checkpoints of {source}; choose one of {', '.join(SOURCES)} choose one "
+                f"this nanochat does not know checkpoints of {source}; of {', '.join(SOURCES)}, choose one "
                 "that its checkpoint_manager.py lists"
             ) from None
         except (OSError, AssertionError, RuntimeError, TypeError, ValueError) as error:

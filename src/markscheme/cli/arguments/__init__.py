@@ -131,6 +131,12 @@ def _count(text: str) -> int:
     return int(text)
 
 
+def _port(text: str) -> int:
+    if not text.isdecimal() or int(text) > 65535:
+        raise ValueError
+    return int(text)
+
+
 def _span(text: str) -> tuple[int, int]:
     """`4` or `3-4` as a pair of lowest and highest."""
     match = re.fullmatch(r"(\d{1,15})(?:\s*(?:-|–|\.\.)\s*(\d{1,15}))?", text.strip())
@@ -142,12 +148,12 @@ def _span(text: str) -> tuple[int, int]:
 def _prompt(path: str) -> str:
     """Return the text of a prompt file."""
     from markscheme.datasets.small_texts import read_small_text
+    from markscheme.errors import os_reason
 
     try:
         return read_small_text(Path(path)).removesuffix("\n")
     except (OSError, UnicodeDecodeError) as problem:
-        reason = getattr(problem, "strerror", None) or problem
-        raise argparse.ArgumentTypeError(f"{path} cannot be read: {reason}") from None
+        raise argparse.ArgumentTypeError(f"{path} cannot be read: {os_reason(problem)}") from None
 
 
 integer, number = _reader(int, "a whole number"), _reader(float, "a number")
@@ -158,4 +164,5 @@ READERS: dict[str, Callable[[str], Any]] = {
     "span": _reader(_span, "a number or a range such as 3-4"),
     "prompt": _prompt,
     "path": Path,
+    "port": _reader(_port, "a port number from 0 to 65535"),
 }
