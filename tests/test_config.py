@@ -16,7 +16,7 @@ from markscheme.errors import UsageError
         ({"samples": 10**20}, "--samples cannot be 100000000000000000000: a problem has at most 1000000 samples"),
         ({"max_samples": 2_000_000}, "--max-samples cannot be 2000000"),
         ({"temperature": float("inf")}, "--temperature cannot be inf"),
-        ({"top_p": 2.0}, "--top-p cannot be 2.0"),
+        ({"top_p": 2.0}, "--top-p cannot be 2:"),
         ({"fewshot": "three"}, "--fewshot cannot be 'three': expected `int"),
         ({"nonsense": 1}, "there is no option 'nonsense'"),
     ],

@@ -99,7 +99,9 @@ def build_parser(command: str) -> argparse.ArgumentParser:
                 if needs and getattr(parsed, action.dest) != action.default:
                     other = self._option_string_actions[needs]
                     if getattr(parsed, other.dest) == other.default:
-                        self.error(f"{action.option_strings[-1]} needs {needs}")
+                        from markscheme.errors import UsageError
+
+                        raise UsageError(f"{action.option_strings[-1]} needs {needs}")
             return parsed
 
         def _check_value(self, action: argparse.Action, value: Any) -> None:
@@ -216,17 +218,12 @@ def _main(arguments: list[str]) -> int:
 
         print_candidates(rest[1:])
         return 0
-    args = build_parser(command).parse_args(rest)
-    if command == "run":
-        args.typed = arguments  # the command that continues a stopped experiment
-    return _run(args)
-
-
-def _run(args: argparse.Namespace) -> int:
     from markscheme.errors import MarkschemeError
 
     try:
         _check_memory()
+        args = build_parser(command).parse_args(rest)
+        args.typed = arguments  # the command that continues a stopped experiment
         return int(args.run(args))
     except MarkschemeError as problem:
         complain(str(problem))
