@@ -391,13 +391,6 @@ def is_text(value: str) -> bool:
     return not any("\ud800" <= sign <= "\udfff" for sign in value)
 
 
-def check_points(name: str, value: Any) -> None:
-    """Refuse a number of percentage points that is probably a share."""
-    if value is not None and not (isinstance(value, int | float) and 0.1 <= value <= 100):
-        example = f", such as {100 * value:g}" if isinstance(value, float) and 0.001 <= value < 0.1 else ""
-        raise UsageError(f"{option(name)} takes percentage points from 0.1 to 100{example}, not {value!r}")
-
-
 def check_pass_k(config: RunConfig) -> None:
     """Refuse pass@k with fewer than k samples before anything is paid for."""
     name = "samples" if config.until is None else "max_samples"

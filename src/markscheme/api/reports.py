@@ -15,10 +15,9 @@ from markscheme.api.run import Run
 from markscheme.benchmarks import Benchmark
 from markscheme.benchmarks import benchmark as find_benchmark
 from markscheme.benchmarks.errata import Errata, errata_of, read_errata, shipped_errata
-from markscheme.config import check_points
 from markscheme.errors import JournalError, UsageError, command, option
 from markscheme.marking.protocol import get_protocol
-from markscheme.reporting.comparing import Compared, terms_of
+from markscheme.reporting.comparing import Compared, check_points, terms_of
 from markscheme.reporting.comparison import Comparison
 from markscheme.reporting.errata import Suspects
 from markscheme.reporting.errata import suspects as find_suspects

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from markscheme.config import check_points, fixed_options
+from markscheme.config import fixed_options
 from markscheme.errors import UsageError, option
 from markscheme.reporting.adjudicated import adjudicated
 from markscheme.reporting.drawing import clustered
@@ -71,6 +71,13 @@ class Terms(msgspec.Struct, frozen=True, kw_only=True):
     anyway: bool = False
     cluster: str | None = None
     margin: float | None = None  # as a share: 0.02 is two points
+
+
+def check_points(name: str, value: Any) -> None:
+    """Refuse a number of percentage points that is probably a share."""
+    if value is not None and not (isinstance(value, int | float) and 0.1 <= value <= 100):
+        example = f", such as {100 * value:g}" if isinstance(value, float) and 0.001 <= value < 0.1 else ""
+        raise UsageError(f"{option(name)} takes percentage points from 0.1 to 100{example}, not {value!r}")
 
 
 def terms_of(*, margin: float | None = None, these_problems: bool = False, **terms: Any) -> Terms:
