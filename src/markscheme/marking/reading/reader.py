@@ -103,7 +103,10 @@ def typeset_answer(text: str, start: int, end: int) -> ExtractedAnswer | None:
 def final_answer(sections: ResponseSections, kind: Kind) -> Reading | None:
     """Return the answer of a response; of a truncated one, only an answer stated before the cut."""
     reading = read_answer(sections, kind)
-    return None if reading is not None and reading.rank < STATED and is_cut_off(sections) else reading
+    if reading is None or reading.rank >= STATED:
+        return reading
+    named = kind.name in ("text", "word") and sections.start and sections.final.strip(" *\n") == reading.answer
+    return reading if named or not is_cut_off(sections) else None  # a name alone after closed thinking is whole
 
 
 def read_answer(sections: ResponseSections, kind: Kind) -> Reading | None:
