@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from statistics import NormalDist, median
+from statistics import median
 
 from markscheme.errors import counted, option
 from markscheme.pages.terminal import print_notes, print_sentence, print_table, say
@@ -13,7 +13,7 @@ from markscheme.reporting.family import MacroCompared
 from markscheme.reporting.figures import about
 from markscheme.reporting.sheets import Sheet
 from markscheme.reporting.table import Table, below, intervals, named, named_notes, shown_rows
-from markscheme.statistics import Comparison, Interval, Ranking
+from markscheme.statistics import Comparison, Interval, Ranking, quantiles
 
 MOST_MOVED = 10  # problems listed under `moved most`
 MOST_PAIRS = 15  # differences listed below a ranking
@@ -161,10 +161,9 @@ def _print_ranking(compared: Compared, ranking: Ranking) -> None:
 
 def _detected(ranking: Ranking) -> float:
     """Return the true difference that the median pair detects with 80 % power, by the width of its interval."""
-    normal = NormalDist()
-    widths = [pair.difference.half_width / normal.inv_cdf((1 + pair.difference.level) / 2) for pair in ranking.pairs]
-    critical = normal.inv_cdf((1 + ranking.pairs[0].difference.level) / 2)
-    return median(widths) * (critical + normal.inv_cdf(0.8))
+    level = ranking.pairs[0].difference.level
+    width = median(pair.difference.half_width for pair in ranking.pairs)
+    return width / quantiles.normal((1 + level) / 2) * quantiles.detectable(level, 0.8)
 
 
 def _score(score: Interval) -> str:

@@ -186,11 +186,8 @@ def _with_unseen(name: str, one: Counts, two: Counts, difference: Difference, le
 
 
 def detectable(difference: Difference, level: float, power: float = POWER) -> float | None:
-    """Return the smallest true difference with this power, by an approximation of the noncentral t distribution."""
-    freedom = max(1.0, difference.freedom)
-    critical = quantiles.student((1 + level) / 2, freedom)
-    factor = critical * (1 - 1 / (4 * freedom)) + quantiles.normal(power) * math.sqrt(1 + critical**2 / (2 * freedom))
-    found = factor * difference.error
+    """Return the smallest true difference with this power."""
+    found = quantiles.detectable(level, power, max(1.0, difference.freedom)) * difference.error
     return found if found < 1 else None
 
 

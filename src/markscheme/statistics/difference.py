@@ -144,12 +144,13 @@ def p_value(difference: Difference, value: float = 0.0) -> float:
 
 
 def macro_difference(parts: Sequence[Difference]) -> PairedDifference:
-    """Return the mean of independent differences, with Welch-Satterthwaite degrees of freedom."""
-    variances = [part.error**2 for part in parts]
-    total = math.fsum(variances)
-    squares = math.fsum(v**2 / part.freedom for v, part in zip(variances, parts, strict=True))
-    return PairedDifference(
-        math.fsum(part.estimate for part in parts) / len(parts),
-        math.sqrt(total) / len(parts),
-        min(1e6, total**2 / squares) if squares else 1e6,
-    )
+    """Return the mean of independent differences."""
+    error, freedom = welch([(part.error**2, part.freedom) for part in parts])
+    return PairedDifference(math.fsum(part.estimate for part in parts) / len(parts), error / len(parts), freedom)
+
+
+def welch(parts: Sequence[tuple[float, float]]) -> tuple[float, float]:
+    """Return the error of a sum and its degrees of freedom (Welch-Satterthwaite), from independent variances and theirs."""
+    total = math.fsum(variance for variance, _ in parts)
+    squares = math.fsum(variance**2 / freedom for variance, freedom in parts)
+    return math.sqrt(total), min(1e6, total**2 / squares) if squares else 1e6

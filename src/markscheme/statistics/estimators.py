@@ -73,7 +73,7 @@ def g_pass_at_k(n: ArrayLike, c: ArrayLike, k: int, tau: float) -> float | Float
     # 0.55 * 20 is 11.000000000000002 in floating point, and its plain ceiling would ask for a twelfth sample.
     needed = max(1, math.ceil(tau * k - 1e-9))
     pairs, where = np.unique(np.stack([samples.ravel(), correct.ravel()]), axis=1, return_inverse=True)
-    each = [_at_least(needed, int(a), int(b), k) if a >= k else math.nan for a, b in pairs.T]
+    each = [at_least(needed, int(a), int(b), k) if a >= k else math.nan for a, b in pairs.T]
     return _shaped(np.array(each, dtype=float)[where.ravel()].reshape(samples.shape))
 
 
@@ -95,7 +95,8 @@ def _log_miss(n: Ints, c: Ints, k: int) -> Floats:
     return out
 
 
-def _at_least(needed: int, n: int, c: int, k: int) -> float:
+def at_least(needed: int, n: int, c: int, k: int) -> float:
+    """Return the probability of at least `needed` correct among k drawn from n with c correct."""
     first, mass = hypergeometric(n, c, k)
     return float(mass[max(0, needed - first) :].sum()) if needed > first else 1.0
 

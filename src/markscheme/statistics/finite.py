@@ -7,13 +7,14 @@ for similar problems shrinks by the finite population correction.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from bisect import bisect_left
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
 from markscheme.errors import UsageError
 from markscheme.statistics.arrays import Floats
-from markscheme.statistics.estimators import hypergeometric
+from markscheme.statistics.estimators import at_least
 
 
 def whole_bounds(values: Floats, low: float, high: float, whole: int, level: float) -> tuple[float, float]:
@@ -58,20 +59,10 @@ def stratified(
 def exact_bounds(right: int, part: int, whole: int, level: float) -> tuple[float, float]:
     """Return the shares of the whole that make neither the observed number nor more extreme ones too unlikely."""
     tail = (1 - level) / 2
-    fewest = _first(right, whole - part + right, lambda total: _at_least(right, part, total, whole) > tail)
-    most = whole - _first(part - right, whole - right, lambda total: _at_least(part - right, part, total, whole) > tail)
-    return fewest / whole, most / whole
 
+    def fewest(seen: int) -> int:
+        """Return the fewest in the whole with which at least `seen` in the part are not too unlikely."""
+        totals = range(seen, whole - part + seen)
+        return seen + bisect_left(totals, True, key=lambda total: at_least(seen, whole, total, part) > tail)
 
-def _at_least(seen: int, part: int, total: int, whole: int) -> float:
-    """Return the probability of at least `seen` in the part if there are `total` in the whole."""
-    first, mass = hypergeometric(whole, total, part)
-    return float(mass[max(0, seen - first) :].sum())
-
-
-def _first(low: int, high: int, holds: Callable[[int], bool]) -> int:
-    """Return the first number from low to high for which a monotone condition holds."""
-    while low < high:
-        middle = (low + high) // 2
-        low, high = (low, middle) if holds(middle) else (middle + 1, high)
-    return low
+    return fewest(right) / whole, (whole - fewest(part - right)) / whole

@@ -61,8 +61,7 @@ def decide(found: Interval, limit: float, *, at_least: bool) -> Decision:
 def caught(found: Interval, limit: float, *, at_least: bool) -> float:
     """Return the value beyond the limit at which the gate fails with 80 % power, at the current width."""
     side = found.high - found.estimate if at_least else found.estimate - found.low
-    error = side / quantiles.normal((1 + found.level) / 2)
-    away = (quantiles.normal((1 + found.level) / 2) + quantiles.normal(POWER)) * error
+    away = quantiles.detectable(found.level, POWER) * (side / quantiles.normal((1 + found.level) / 2))
     return limit - away if at_least else limit + away
 
 

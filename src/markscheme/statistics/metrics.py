@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable
+from functools import lru_cache
 from typing import get_args
 
 import msgspec
@@ -44,6 +45,7 @@ TABLE: tuple[tuple[str, str, Callable[..., Metric]], ...] = (
 NAMES = [written for written, *_ in TABLE]
 
 
+@lru_cache(maxsize=256)  # votes are cached by metric
 def metric(name: str) -> Metric:
     """Return a metric by its name."""
     for _, pattern, make in TABLE:

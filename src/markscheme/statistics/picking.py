@@ -182,24 +182,26 @@ class _PickMetric(Metric):
         empty = Picks(np.zeros(0, bool), np.zeros(0, np.int64), {self.field: np.zeros(0)})
         return [counts.picks.get(key, empty) for key in counts.keys]
 
-    def _vote(self, row: Picks, k: int) -> Vote:
+    def vote(self, row: Picks, k: int) -> Vote:
+        """Return the probability that the answer picked out of k samples is correct."""
         raise NotImplementedError
 
-    def _noise(self, row: Picks) -> float:
+    def vote_noise(self, row: Picks) -> float:
+        """Return the sampling variance of that probability."""
         raise NotImplementedError
 
     def values(self, counts: Counts) -> Floats:
-        return np.array([self._vote(row, self.k).value for row in self._rows(counts)])
+        return np.array([_vote(self, row, self.k).value for row in self._rows(counts)])
 
     def _expected(self, counts: Counts) -> Floats:
         """See `Metric`: the vote of the samples that came back."""
-        return np.array([self._vote(row, max(1, min(self.k, row.correct.size))).value for row in self._rows(counts)])
+        return np.array([_vote(self, row, max(1, min(self.k, row.correct.size))).value for row in self._rows(counts)])
 
     def noise(self, counts: Counts) -> Floats:
-        return np.array([np.inf if row.correct.size < self.k else self._noise(row) for row in self._rows(counts)])
+        return np.array([np.inf if row.correct.size < self.k else _vote_noise(self, row) for row in self._rows(counts)])
 
     def drawn_error(self, counts: Counts) -> float:
-        votes = [self._vote(row, self.k) for row in self._rows(counts)]
+        votes = [_vote(self, row, self.k) for row in self._rows(counts)]
         errors = [vote.standard_error for vote in votes if vote.value == vote.value]
         return float(np.sqrt(np.sum(np.square(errors)))) / max(1, len(errors))
 
@@ -221,40 +223,42 @@ class _PickMetric(Metric):
     _best = np.inf
 
 
+# Rows are cached by identity: a comparison uses the same ones many times.
+@lru_cache(maxsize=4096)
+def _vote(metric: _PickMetric, row: Picks, k: int) -> Vote:
+    return metric.vote(row, k)
+
+
+@lru_cache(maxsize=4096)
+def _vote_noise(metric: _PickMetric, row: Picks) -> float:
+    return metric.vote_noise(row)
+
+
 class Majority(_PickMetric):
     """maj@k: the most voted answer of k is correct."""
 
     needs = "answers"
 
-    def _vote(self, row: Picks, k: int) -> Vote:
-        return _majority(row, k)
+    def vote(self, row: Picks, k: int) -> Vote:
+        """See `maj_at_k`."""
+        return maj_at_k(row.answers, row.correct, k)
 
-    def _noise(self, row: Picks) -> float:
-        return _majority_noise(row, self.k)
-
-
-# Rows are cached by identity: a comparison uses the same ones many times.
-@lru_cache(maxsize=4096)
-def _majority(row: Picks, k: int) -> Vote:
-    return maj_at_k(row.answers, row.correct, k)
-
-
-@lru_cache(maxsize=4096)
-def _majority_noise(row: Picks, k: int) -> float:
-    rng = np.random.default_rng(row.correct.size)
-    answers, places = np.unique(row.answers, return_inverse=True)
-    sizes = np.bincount(places).astype(float)
-    worth = np.append(np.bincount(places, weights=row.correct) / sizes, 0.0 if row.correct.any() else 1.0)
-    silent = np.append(answers == NO_ANSWER, False)
-    shares = rng.dirichlet(np.append(sizes, _UNSEEN), _WEIGHT_DRAWS)
-    # Two independent votes with the same weights: the mean product of their errors is the squared error.
-    misses = []
-    for _ in range(2):
-        votes = np.where(silent, 0, rng.multinomial(k, shares))
-        top = votes.max(axis=1, keepdims=True)
-        tied = (votes == top) & (top > 0)
-        misses.append(tied @ worth / np.maximum(tied.sum(axis=1), 1) - _majority(row, k).value)
-    return max(0.0, float(np.mean(misses[0] * misses[1])))
+    def vote_noise(self, row: Picks) -> float:
+        """Return the mean squared error of votes by randomly weighted samples."""
+        rng = np.random.default_rng(row.correct.size)
+        answers, places = np.unique(row.answers, return_inverse=True)
+        sizes = np.bincount(places).astype(float)
+        worth = np.append(np.bincount(places, weights=row.correct) / sizes, 0.0 if row.correct.any() else 1.0)
+        silent = np.append(answers == NO_ANSWER, False)
+        shares = rng.dirichlet(np.append(sizes, _UNSEEN), _WEIGHT_DRAWS)
+        # Two independent votes with the same weights: the mean product of their errors is the squared error.
+        misses = []
+        for _ in range(2):
+            votes = np.where(silent, 0, rng.multinomial(self.k, shares))
+            top = votes.max(axis=1, keepdims=True)
+            tied = (votes == top) & (top > 0)
+            misses.append(tied @ worth / np.maximum(tied.sum(axis=1), 1) - _vote(self, row, self.k).value)
+        return max(0.0, float(np.mean(misses[0] * misses[1])))
 
 
 class BestOf(_PickMetric):
@@ -266,22 +270,13 @@ class BestOf(_PickMetric):
         super().__init__(k)
         self.field, self._sign, self._best = field, sign, sign * np.inf
 
-    def _vote(self, row: Picks, k: int) -> Vote:
-        return _best(row, k, self.field, self._sign)
+    def vote(self, row: Picks, k: int) -> Vote:
+        """See `best_of_k`."""
+        return Vote(best_of_k(self._sign * row.scores[self.field], row.correct, k))
 
-    def _noise(self, row: Picks) -> float:
-        return _best_noise(row, self.k, self.field, self._sign)
-
-
-@lru_cache(maxsize=4096)
-def _best(row: Picks, k: int, field: str, sign: float) -> Vote:
-    return Vote(best_of_k(sign * row.scores[field], row.correct, k))
-
-
-@lru_cache(maxsize=4096)
-def _best_noise(row: Picks, k: int, field: str, sign: float) -> float:
-    """Return the variance of a weighted mean of marks, with a rate shrunk towards the problem's own by `_PRIOR` samples."""
-    squares = float(np.sum(best_weights(sign * row.scores[field], k) ** 2))
-    overall = (float(row.correct.sum()) + 0.5) / (row.correct.size + 1)
-    rate = (_best(row, k, field, sign).value / squares + _PRIOR * overall) / (1 / squares + _PRIOR)
-    return squares * rate * (1 - rate)
+    def vote_noise(self, row: Picks) -> float:
+        """Return the variance of a weighted mean of marks, with a rate shrunk towards the problem's own by `_PRIOR` samples."""
+        squares = float(np.sum(best_weights(self._sign * row.scores[self.field], self.k) ** 2))
+        overall = (float(row.correct.sum()) + 0.5) / (row.correct.size + 1)
+        rate = (_vote(self, row, self.k).value / squares + _PRIOR * overall) / (1 / squares + _PRIOR)
+        return squares * rate * (1 - rate)

@@ -8,6 +8,7 @@ the difference whatever the number of samples. B is rarely known well in advance
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from statistics import NormalDist
 from typing import NamedTuple
 
@@ -75,18 +76,13 @@ class _Question(NamedTuple):
 
     def critical(self, population: Population | None = None, problems: int | None = None) -> tuple[float, float]:
         """Return the critical value in standard errors, and the degrees of freedom of the test."""
-        tail = (1 + self.level) / 2
-        if (population or self.population) == "these problems":
-            return quantiles.normal(tail), math.inf
-        freedom = (self.clusters or problems or self.problems) - 1
-        return quantiles.student(tail, max(1, freedom)), max(1, freedom)
+        these = (population or self.population) == "these problems"
+        freedom = math.inf if these else max(1, (self.clusters or problems or self.problems) - 1)
+        return quantiles.student((1 + self.level) / 2, freedom), freedom
 
     def factor(self, problems: int | None = None) -> float:
-        """Return the detectable difference in standard errors (approximated noncentral t)."""
-        critical, freedom = self.critical(problems=problems)
-        return critical * (1 - 1 / (4 * freedom)) + quantiles.normal(self.power) * math.sqrt(
-            1 + critical**2 / (2 * freedom)
-        )
+        """Return the detectable difference in standard errors."""
+        return quantiles.detectable(self.level, self.power, self.critical(problems=problems)[1])
 
     def chance(self, error: float) -> float:
         """Return the power for a standard error of the difference."""
@@ -107,10 +103,7 @@ class _Question(NamedTuple):
             if allowed <= 0 or most > MOST:
                 return None
             least, most = most + 1, 2 * most
-        while least < most:
-            middle = (least + most) // 2
-            least, most = (least, middle) if enough(middle) else (middle + 1, most)
-        return least
+        return least + bisect_left(range(least, most), True, key=enough)
 
     def problems_needed(self, variance: float) -> int:
         """Return the problems that are enough at this variance, with their own degrees of freedom."""

@@ -41,6 +41,12 @@ def student(q: float, df: float) -> float:
     return math.sqrt(df * (1 - x) / x)
 
 
+def detectable(level: float, power: float, freedom: float = math.inf) -> float:
+    """Return the true difference that a test detects with this power, in standard errors (approximated noncentral t)."""
+    critical = student((1 + level) / 2, freedom)
+    return critical * (1 - 1 / (4 * freedom)) + normal(power) * math.sqrt(1 + critical**2 / (2 * freedom))
+
+
 def student_cdf(t: float, df: float) -> float:
     """P(T <= t) for Student's t."""
     if math.isinf(t) or math.isnan(t):

@@ -20,7 +20,7 @@ from markscheme.errors import UsageError
 from markscheme.statistics.arrays import Floats
 from markscheme.statistics.comparison import as_interval, difference_of, shared
 from markscheme.statistics.counts import Counts
-from markscheme.statistics.difference import Difference, PairedDifference, macro_difference, p_value
+from markscheme.statistics.difference import Difference, macro_difference, p_value
 from markscheme.statistics.intervals import Interval, Population, check_level, macro
 from markscheme.statistics.metrics import interval, per_problem
 
@@ -95,7 +95,12 @@ def rank_over(
     scored = [_scored(name, models, level, population, rng) for models in benchmarks]
     if len(scored) > 1:
         scored.append(_averaged(scored))
-    tests = [(each, pair) for each in scored for pair in each.differences]
+    tests = [
+        (each.draws, names.index(one), names.index(two), _size(p_value(difference)))
+        for each in scored
+        for names in [[*each.scores]]
+        for (one, two), difference in each.differences.items()
+    ]
     single, adjusted = _joint(tests, level)
     shown = iter(adjusted)
     return [_ranking(name, each, level, single, shown, population, len(tests)) for each in scored]
@@ -184,22 +189,28 @@ def draw_scores(spread: Floats, rng: np.random.Generator) -> Floats:
     return drawn
 
 
-def _joint(tests: Sequence[tuple[_Scored, tuple[str, str]]], level: float) -> tuple[float, list[float]]:
-    """Return the level of each interval at which all hold simultaneously, and each difference's step-down p-value."""
-    sizes = [_size(p_value(scored.differences[pair])) for scored, pair in tests]
+def _joint(tests: Sequence[tuple[Floats, int, int, float]], level: float) -> tuple[float, list[float]]:
+    """Return the level of each interval at which all hold simultaneously, and each difference's step-down p-value.
+
+    A test is given as draws of the scores, the columns of two of them, and the size of their difference as a z-score.
+    """
+    sizes = [size for *_, size in tests]
     largest, adjusted = np.zeros(_DRAWS), [1.0] * len(tests)
     order = sorted(range(len(tests)), key=sizes.__getitem__)
     for at in order:  # from the smallest difference on; larger ones no longer count
-        scored, (one, two) = tests[at]
-        models = list(scored.scores)
-        apart = scored.draws[:, models.index(one)] - scored.draws[:, models.index(two)]
+        draws, one, two, _ = tests[at]
+        apart = draws[:, one] - draws[:, two]
         if (deviation := float(apart.std())) > 1e-9:
             largest = np.maximum(largest, np.abs(apart) / deviation)
         adjusted[at] = max(2 * NormalDist().cdf(-sizes[at]), float(np.mean(largest >= sizes[at])))
     for less, more in zip(reversed(order[:-1]), reversed(order[1:]), strict=True):
         adjusted[less] = max(adjusted[less], adjusted[more])
-    needed = 2 * NormalDist().cdf(float(np.quantile(largest, level))) - 1
-    return min(max(needed, level), 1 - 1e-9), adjusted
+    return level_of_largest(largest, level), adjusted
+
+
+def level_of_largest(largest: Floats, level: float) -> float:
+    """Return the level of single intervals at which all hold, from draws of the largest error in standard errors."""
+    return min(max(2 * NormalDist().cdf(float(np.quantile(largest, level))) - 1, level), 1 - 1e-9)
 
 
 def _size(p: float) -> float:
@@ -210,7 +221,4 @@ def _size(p: float) -> float:
 def joint_level(spread: Floats, level: float, seed: int = 0) -> float:
     """Return the level of each pairwise interval at which all hold simultaneously, for scores with this covariance."""
     draws = draw_scores(spread, np.random.default_rng(seed))
-    names = [str(at) for at in range(len(spread))]
-    nothing = dict.fromkeys(combinations(names, 2), PairedDifference(0.0, 1.0, 1e6))
-    whole = _Scored(dict.fromkeys(names), nothing, draws, 0)  # type: ignore[arg-type]  # scores are not used
-    return _joint([(whole, pair) for pair in nothing], level)[0]
+    return _joint([(draws, one, two, 0.0) for one, two in combinations(range(len(spread)), 2)], level)[0]

@@ -17,7 +17,7 @@ from markscheme.statistics import quantiles
 from markscheme.statistics.arrays import Floats
 from markscheme.statistics.comparison import shared
 from markscheme.statistics.counts import Counts
-from markscheme.statistics.difference import PairedDifference, paired
+from markscheme.statistics.difference import PairedDifference, paired, welch
 from markscheme.statistics.intervals import Interval, Population, mean_interval
 from markscheme.statistics.metrics import metric, per_problem
 
@@ -116,10 +116,4 @@ def difference_over_runs(
         unit = metric(name).k / max(1.0, float(min(each.n.mean() for each in parts)))
         drawn = paired(two.values - one.values, parts[0].clusters, min(1.0, unit))
         shares.append((drawn.error**2, drawn.freedom))
-    total = math.fsum(share for share, _ in shares)
-    squares = math.fsum(share**2 / freedom for share, freedom in shares)
-    return PairedDifference(
-        float(two.values.mean() - one.values.mean()),
-        math.sqrt(total),
-        min(1e6, total**2 / squares) if squares else 1e6,
-    )
+    return PairedDifference(float(two.values.mean() - one.values.mean()), *welch(shares))

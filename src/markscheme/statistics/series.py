@@ -14,7 +14,7 @@ from markscheme.statistics.comparison import Moved, as_interval, compare, differ
 from markscheme.statistics.counts import Counts
 from markscheme.statistics.intervals import Interval, Population, check_level
 from markscheme.statistics.metrics import interval, per_problem
-from markscheme.statistics.ranking import draw_scores, joint_level
+from markscheme.statistics.ranking import draw_scores, joint_level, level_of_largest
 
 
 class Point(msgspec.Struct, frozen=True, kw_only=True):
@@ -96,8 +96,7 @@ def covariance(name: str, parts: Sequence[Counts], population: Population) -> Fl
 def band_level(spread: Floats, level: float, seed: int = 0) -> float:
     """Return the level of each score's interval at which all of them hold simultaneously."""
     draws = draw_scores(spread, np.random.default_rng(seed))
-    largest = np.abs(draws / np.sqrt(np.diag(spread))).max(axis=1)
-    return min(max(2 * NormalDist().cdf(float(np.quantile(largest, level))) - 1, level), 1 - 1e-9)
+    return level_of_largest(np.abs(draws / np.sqrt(np.diag(spread))).max(axis=1), level)
 
 
 def selection_bias(scores: Floats, spread: Floats, seed: int = 0) -> float:
