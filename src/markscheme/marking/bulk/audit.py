@@ -166,7 +166,7 @@ def _installed(gold: Gold) -> list[Protocol]:
 
 
 def _reads(rule: Protocol, gold: Gold) -> bool:
-    from markscheme.marking.protocols._numeric import gold_number
+    from markscheme.marking.protocols.numeric import gold_number
 
     return rule.gold != "number" or (isinstance(gold, str) and gold_number(gold) is not None)
 

@@ -1,1 +1,1 @@
-"""The built-in protocols, one file each."""
+"""The built-in protocols. Those that share a comparison share a file."""

@@ -17,7 +17,7 @@ from msgspec.structs import replace
 from markscheme.marking.equality import AnswerComparison, compare
 from markscheme.marking.equality.units import unit_asked
 from markscheme.marking.protocol import Assessment
-from markscheme.marking.protocols._numeric import is_endless, judged
+from markscheme.marking.protocols.numeric import is_endless, judged
 from markscheme.marking.reading import kinds
 from markscheme.marking.reading.numbers import ascii_digits
 from markscheme.marking.reading.reader import Reading, final_answer, typeset_answer

@@ -46,10 +46,10 @@ def _as_the_gold(gold: Gold) -> Kind:
 
 PROTOCOLS: Final = (
     Protocol("countdown", "6", "every number once, + - * / and parentheses, exactly the target", "countdown", _in_file("countdown")),
-    Protocol("gsm8k-strict", "6", "the number after the last ####, else the entire output", "number", _in_file("gsm8k", "strict")),
+    Protocol("gsm8k-strict", "6", "the number after the last ####, else the entire output", "number", _in_file("numeric", "strict")),
     Protocol("gsm8k-numeric", "9", "the ANSWER: line as a number, with the usual fallbacks", "number",
-             _in_file("gsm8k", "numeric"), asks=_a_number),
-    Protocol("gsm8k-flexible", "5", "the last number in the response", "number", _in_file("gsm8k", "flexible")),
+             _in_file("numeric", "numeric"), asks=_a_number),
+    Protocol("gsm8k-flexible", "5", "the last number in the response", "number", _in_file("numeric", "flexible")),
     Protocol("gsm8k-lm-eval-strict", "4", "lm-evaluation-harness' strict-match, unchanged: the first #### N", "number",
              _in_file("published", "lm_eval_strict")),
     Protocol("gsm8k-lm-eval-flexible", "4", "lm-evaluation-harness' flexible-extract, unchanged: the last match", "number",
@@ -57,7 +57,7 @@ PROTOCOLS: Final = (
     Protocol("gsm8k-benchmark", "4", "GSM8KBenchmark as documented: the first #### N as a string, else the entire output", "number",
              _in_file("published", "gsm8k_benchmark")),
     Protocol("boxed-exact", "4", "the last \\boxed{} is exactly the gold integer", "number", _in_file("published", "boxed_exact")),
-    Protocol("aime", "9", "the integer from 0 to 999 that is boxed or clearly stated", "number", _in_file("aime"), asks=_a_number),
+    Protocol("aime", "9", "the integer from 0 to 999 that is boxed or clearly stated", "number", _in_file("numeric", "aime"), asks=_a_number),
     Protocol("nanochat-aime", "3", "nanochat's AIME tasks as published: the last \\boxed{…} as a string", "number",
              _in_file("published", "nanochat_aime")),
     Protocol("normalized", "4", "the last box, LaTeX markers and spaces removed, equal strings", "text", _in_file("normalized")),

@@ -16,7 +16,15 @@ from msgspec.structs import replace
 
 from markscheme.marking.reading import kinds
 from markscheme.marking.reading.boxes import closing_brace
-from markscheme.marking.reading.words import WORD_PATTERN, Vocabulary, english, language_of, unspaced_words, vocabulary
+from markscheme.marking.reading.words import (
+    WORD_PATTERN,
+    Vocabulary,
+    either,
+    english,
+    language_of,
+    unspaced_words,
+    vocabulary,
+)
 
 
 class Token(Struct, frozen=True, gc=False):
@@ -27,8 +35,8 @@ class Token(Struct, frozen=True, gc=False):
     end: int
 
 
-_CURRENCY: Final = r"(?:\\?[$€£¥₹]\s?|Rs\.?\s?|(?:USD|EUR|GBP|CHF|CAD|AUD|INR|RMB|CNY|SGD|RM)(?=\d))?"
-_CLOCK: Final = r"\d{1,2}:\d\d(?::\d\d)?(?:\s?[AaPp]\.?[Mm]\b(?:\.(?!\s+[A-Z]))?)?(?!\d)"
+_CURRENCY: Final = rf"(?:\\?[$€£¥₹]\s?|{either('currency_marks')}\.?\s?|{either('currencies')}(?=\d))?"
+_CLOCK: Final = rf"\d{{1,2}}:\d\d(?::\d\d)?(?:\s?{either('half_days')}\b(?:\.(?!\s+[A-Z]))?)?(?!\d)"
 _GROUPS: Final = r"\d{1,3}(?>(?:[ \u00a0\u202f]\d{3})+)(?!\d)(?:[.,]\d+)?"
 _DIGITS: Final = r"\d(?>(?:[,.'’]?\d)*)|\.\d+"
 _CJK: Final = "\u0e00-\u0eff\u3040-\u9fff\uac00-\ud7af"
@@ -69,11 +77,14 @@ _FORMS: Final = (
 _Match = Callable[[str, int, int], re.Match[str] | None]
 _PATTERNS: Final = [(form, re.compile(first, re.DOTALL), re.compile(body, re.DOTALL)) for form, first, body in _FORMS]
 _OPENS_IN_WORDS: Final = re.compile(r"\s*\\(?:text|textbf|mathrm)\s?\{[^{}\n]*[a-z]{3}")
+_BOXED: Final = re.compile(r"boxed|\\fbox")
 _PIECE: Final = re.compile(rf"{WORD_PATTERN}|\d+|\S")
 _CLOSES: Final = {"\\[": "\\]", "\\(": "\\)", "$$": "$$", "$": "$"}
 _WORD: Final = re.compile(WORD_PATTERN).match
 _RUN: Final = re.compile(r"(?:(?!boxed \{)[a-z]++ )+").match  # plain words, which are most of a text
 _SAID: Final = kinds.WORD | kinds.LETTER | kinds.OTHER
+_ABBREVIATED: Final = 5
+_SURNAME: Final = re.compile(r"\s?((?:[A-Z]\.\s?){0,3})([A-Z][a-z]{2,})")
 _GREEK_END: Final = "\u0400"  # preceded by Latin and Greek letters
 NEAR: Final = 500  # characters from the end that are read first
 _LITTLE: Final = 200
@@ -169,7 +180,9 @@ def _lex(text: str, start: int, end: int, language: str) -> Lexed:
         elif form == kinds.FORMULA:
             at = _formula(text, found, end, tokens)
         elif form == kinds.BOX:
-            at = _box(text, found, end, tokens)
+            close = closing_brace(text, at, min(end, at + _LONGEST)) if found[0].endswith("{") else -1
+            at = close + 1 if close >= 0 else at
+            tokens.append(Token(kinds.BOX, begin, at))
         elif form == _TEXT:
             closes.add(closing_brace(text, at, min(end, at + _LONGEST)))
         elif form != _SKIP:
@@ -215,10 +228,6 @@ def _follows_label(text: str, stop: re.Match[str], end: int, tokens: list[Token]
     return word is None or not words.classes(word[0].lower()) & (kinds.THIS | kinds.RETRACT)
 
 
-_ABBREVIATED: Final = 5
-_SURNAME: Final = re.compile(r"\s?((?:[A-Z]\.\s?){0,3})([A-Z][a-z]{2,})")
-
-
 def _is_initial(text: str, stop: re.Match[str], tokens: list[Token], words: Vocabulary) -> bool:
     """True if a full stop follows an abbreviation or the initial of a name."""
     at = stop.start()
@@ -231,15 +240,9 @@ def _is_initial(text: str, stop: re.Match[str], tokens: list[Token], words: Voca
     following = _SURNAME.match(text, stop.end())
     if following is None or words.classes(following[2].lower()):
         return False
-    if len(tokens) < 2 or following[1]:
-        return True
-    before = tokens[-2]
-    named = before.kinds == kinds.WORD and text[before.start].isupper()
-    return (
-        named
-        or text[before.start : before.end] == "."
-        or bool(before.kinds & (kinds.LINE | kinds.EMPHASIS | kinds.OPEN))
-    )
+    before = tokens[-2] if len(tokens) > 1 and not following[1] else None
+    edge = before is None or before.kinds & (kinds.LINE | kinds.EMPHASIS | kinds.OPEN) or text[before.start] == "."
+    return bool(edge) or (before is not None and before.kinds == kinds.WORD and text[before.start].isupper())
 
 
 def _with_choices(text: str, tokens: list[Token], choices: Mapping[str, str], labels: dict[str, str]) -> list[Token]:
@@ -278,11 +281,7 @@ def _formula(text: str, opened: re.Match[str], end: int, tokens: list[Token]) ->
     if close < 0:
         tokens.append(Token(kinds.OTHER, begin, opened.end()))
         return opened.end()
-    if (
-        _OPENS_IN_WORDS.match(text, opened.end(), close)
-        or text.find("boxed", begin, close) >= 0
-        or text.find("\\fbox", begin, close) >= 0
-    ):
+    if _OPENS_IN_WORDS.match(text, opened.end(), close) or _BOXED.search(text, begin, close):
         return opened.end()  # the box or the words are read next
     finish = close + len(closing)
     tokens.append(Token(kinds.FORMULA, begin, finish))
@@ -292,28 +291,17 @@ def _formula(text: str, opened: re.Match[str], end: int, tokens: list[Token]) ->
     return finish
 
 
-def _box(text: str, opened: re.Match[str], end: int, tokens: list[Token]) -> int:
-    finish = opened.end()
-    if opened[0].endswith("{"):
-        close = closing_brace(text, finish, min(end, finish + _LONGEST))
-        finish = close + 1 if close >= 0 else finish
-    tokens.append(Token(kinds.BOX, opened.start(), finish))
-    return finish
-
-
 def _unspaced(run: re.Match[str], known: re.Pattern[str], words: Vocabulary, tokens: list[Token]) -> None:
     """Add the known words in a run of a script without spaces, and the text between them."""
-    at = run.start()
-    for word in known.finditer(run.string, *run.span()):
-        tokens += _unknown(run.string, at, word.start())
-        at = word.end()
-        tokens.append(Token(kinds.WORD | words.words.get(word[0], 0), word.start(), at))
-    tokens += _unknown(run.string, at, run.end())
-
-
-def _unknown(text: str, start: int, end: int) -> list[Token]:
-    symbol = kinds.SYMBOL if end - start == 1 and text[start] < _GREEK_END else 0
-    return [Token(kinds.WORD | symbol, start, end)] if end > start else []
+    text, at = run.string, run.start()
+    for word in (*known.finditer(text, *run.span()), None):
+        finish = word.start() if word is not None else run.end()
+        if finish > at:
+            symbol = kinds.SYMBOL if finish - at == 1 and text[at] < _GREEK_END else 0
+            tokens.append(Token(kinds.WORD | symbol, at, finish))
+        if word is not None:
+            tokens.append(Token(kinds.WORD | words.words.get(word[0], 0), word.start(), word.end()))
+            at = word.end()
 
 
 def _with_phrases(text: str, tokens: list[Token], begin: list[int], words: Vocabulary) -> list[Token]:

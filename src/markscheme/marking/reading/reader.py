@@ -35,7 +35,7 @@ from markscheme.marking.reading.sections import ResponseSections
 from markscheme.marking.reading.statement import choice_texts
 from markscheme.marking.reading.tags import closed_answer, finished_answer, tagged_answer
 from markscheme.marking.reading.values import LETTERS, VALUE, Kind
-from markscheme.marking.reading.words import WORD_PATTERN, announces, english, language_of, vocabulary
+from markscheme.marking.reading.words import WORD_PATTERN, announces, language_of, vocabulary
 from markscheme.marking.reading.writings import as_prose, is_worded, other_writing
 
 _TYPESET: Final = (json_answer, boxed_answer, tagged_answer, finished_answer)
@@ -173,10 +173,8 @@ def _in_first_line(text: str, start: int, end: int, kind: Kind) -> Reading | Non
     if line < 0 or not text[line:end].strip() or _NEXT_CHOICE.match(text, line, end):
         return None
     reading = _in_tail(text, begin, line, _Wanted(kind))
-    found = candidates(lex(text, begin, line), kind)
-    if reading is None or found[0].rule not in ("a line of its own", "a label") or reading.rule != found[0].rule:
-        return None
-    return replace(reading, rule="the first line", rank=STATED)
+    alone = reading is not None and reading.rule in ("a line of its own", "a label")
+    return replace(reading, rule="the first line", rank=STATED) if reading is not None and alone else None
 
 
 def _bare_answer(text: str, start: int, end: int) -> Reading | None:
@@ -184,10 +182,9 @@ def _bare_answer(text: str, start: int, end: int) -> Reading | None:
     said = text[start:end].strip(" \n\t∴⇒→").rstrip("\\")
     if not said or "\n" in said or _LABEL.fullmatch(said) or _MARKED.search(said):
         return None
-    own = vocabulary(language_of(said))
+    known = vocabulary(language_of(said))
     for word in _WORD.findall(_COMMANDS.sub(" ", said).lower()):
-        known = english().classes(word) or own.classes(word) & (kinds.NOT | kinds.BUT)  # "Nu 12, ci 8"
-        if len(word) > 2 or word > "\u0400" or (len(word) == 2 and known):
+        if len(word) > 2 or word > "\u0400" or (len(word) == 2 and known.classes(word)):
             return None
     at = text.find(said, start)
     alternative = other_writing(said, "prose", said.endswith("!")) if said[0] != "(" else None
@@ -330,11 +327,11 @@ def _mood_around(text: str, start: int, end: int, typeset: ExtractedAnswer, oute
 
 def _in_prose(text: str, start: int, end: int, wanted: _Wanted) -> Reading | None:
     """Return the answer given in sentences; the end of the text is searched first."""
-    line = text.rfind("\n", max(start, end - LINE), end) + 1
     said = labelled(text, start, end) if not wanted.texts else None
     if said is not None and wanted.kind is (LETTERS if said[0].isalpha() else VALUE):
         return Reading(*said, "the answer is", rank=STATED)
-    if line > start and _LABELLED.search(text, line, end):
+    line = text.rfind("\n", max(start, end - LINE), end) + 1
+    if line > start and _LABELLED.search(text, line, end):  # perhaps in another language than the text
         reading = _in_tail(text, line, end, wanted)
         if reading is not None and reading.rank >= STATED:
             return reading

@@ -33,11 +33,9 @@ _ENTRY: Final = re.compile(rf"(?:^[A-Z_]+:|\|) ((?>{WORD_PATTERN}))(?!\*)", re.M
 _ANSWERING: Final = re.compile(r"^(?:YES|NO):.*", re.MULTILINE)
 _MAY_BE_SYMBOL: Final = kinds.WORD | kinds.AND | kinds.OR | kinds.UNIT | kinds.NUMERAL
 _GREEK_END: Final = "\u0400"  # preceded by Latin and Greek letters
-FUNCTIONS: Final = frozenset(
-    "sqrt pi sin cos tan cot sec csc log ln exp infinity inf mod max min gcd lcm i e oo frac dfrac cdot times".split()  # noqa: SIM905
-)
 _LEXICON: Final = Path(__file__).with_name("lexicon")
 _MARKS: Final[dict[str, Any]] = tomllib.loads((_LEXICON / "marks.toml").read_text("utf-8"))
+FUNCTIONS: Final = frozenset(_MARKS["functions"])
 _REMEMBERED: Final = 50_000
 _ANNOUNCES: Final = kinds.ANSWER | kinds.CHOOSE | kinds.GOOD | kinds.OPTION | kinds.RETRACT
 
