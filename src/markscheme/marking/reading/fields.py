@@ -14,20 +14,20 @@ from msgspec.structs import replace
 from markscheme.marking.reading.boxes import TRIES, ExtractedAnswer, trimmed
 from markscheme.marking.reading.words import either, listed, mark
 
-_KEY: Final = (
-    rf"(?:{either('answer_qualities')}[ _-]?){{0,3}}{either('answer_keys')}(?:[ _-]{either('answer_parts')})?"
-    rf"|(?:{either('other_qualities')}[ _-]?)?{either('other_keys')}"
+_ANSWERS, _QUALITIES, _PARTS, _OTHERS, _CHOSEN = (
+    frozenset(listed(name))
+    for name in ("answer_keys", "answer_qualities", "answer_parts", "other_keys", "other_qualities")
 )
-_NAME: Final = re.compile(_KEY, re.IGNORECASE)
+_SPACE: Final = re.compile("[ _-]")
 _FIELD: Final = re.compile(
     r"""["'“]\s?(?P<key>[^\W\d]\w{0,12}(?>(?:[ -]\w{1,12}){0,4}))\s?["'”]\s{0,4}[:：]\s{0,8}(?=[^\s,}])"""
 )
-_SECONDARY: Final = re.compile(either("other_keys"), re.IGNORECASE)
 _TEMPLATE: Final = re.escape(mark("field_template"))
 _PLACEHOLDER: Final = re.compile(
     rf"[_.…\s]*|<[^<>]{{0,60}}>|\[[^\[\]]{{0,40}}{_TEMPLATE}[^\[\]]{{0,40}}\]|{either('field_placeholders')}",
     re.IGNORECASE,
 )
+_BARE, _INDEX, _ANSWER = 1, 2, 3  # ranks of a field's name
 _BARE_END: Final = re.compile(r",(?!\d)|[}\n]|```")
 _LONGEST: Final = 2_000  # a longer field is a whole solution, read like any other text
 _REACH: Final = 20_000  # how far from the end the field may be: its reasoning may follow it
@@ -41,17 +41,29 @@ def json_answer(text: str, start: int, end: int) -> ExtractedAnswer | None:
         return None  # fast path: without a double quote, only an object at the very end can hold a field
     if text.find("{", start, end) < 0:
         return None
-    fields = [each for each in _FIELD.finditer(text, max(start, end - _REACH), end) if _NAME.fullmatch(each["key"])]
-    primary = [each for each in fields[-TRIES:] if not _SECONDARY.fullmatch(each["key"])]
-    primary = [each for each in primary if not each["key"].endswith("index")] or primary
-    for field in reversed(primary or fields[-TRIES:]):
+    fields = [(each, _rank(each["key"])) for each in _FIELD.finditer(text, max(start, end - _REACH), end)]
+    fields = [field for field in fields if field[1]][-TRIES:]
+    best = max((rank for _, rank in fields), default=0)
+    for field in [field for field, rank in reversed(fields) if rank == best]:
         value = _value(text, field.end(), end)
         if value is None or _PLACEHOLDER.fullmatch(value.content):
             continue
         outer_end = _object_end(text, value.outer_end, end)
-        if primary or not text[outer_end:end].strip(" \n\t`"):
+        if best > _BARE or not text[outer_end:end].strip(" \n\t`"):
             return replace(value, outer_end=outer_end)
     return None
+
+
+def _rank(key: str) -> int:
+    """Return how clearly a field's name tells that it holds the answer: "final answer", "answer index", "value", others."""
+    words = _SPACE.split(key.lower())
+    core = [each for at, each in enumerate(words) if not _QUALITIES.issuperset(words[: at + 1])]
+    named = core[:-1] if core[-1:] and core[-1] in _PARTS and len(core) > 1 else core
+    if " ".join(core) in _ANSWERS or " ".join(named) in _ANSWERS:
+        return _INDEX if core[-1] == "index" else _ANSWER
+    if " ".join(words) in _OTHERS:
+        return _BARE
+    return _ANSWER if words[0] in _CHOSEN and " ".join(words[1:]) in _OTHERS else 0
 
 
 def _value(text: str, at: int, end: int) -> ExtractedAnswer | None:

@@ -173,8 +173,10 @@ def _in_first_line(text: str, start: int, end: int, kind: Kind) -> Reading | Non
     if line < 0 or not text[line:end].strip() or _NEXT_CHOICE.match(text, line, end):
         return None
     reading = _in_tail(text, begin, line, _Wanted(kind))
-    alone = reading is not None and reading.rule in ("a line of its own", "a label")
-    return replace(reading, rule="the first line", rank=STATED) if reading is not None and alone else None
+    found = candidates(lex(text, begin, line), kind)
+    if reading is None or found[0].rule not in ("a line of its own", "a label") or reading.rule != found[0].rule:
+        return None
+    return replace(reading, rule="the first line", rank=STATED)
 
 
 def _bare_answer(text: str, start: int, end: int) -> Reading | None:

@@ -194,7 +194,7 @@ _NEXT: Final = re.compile(
     rf"\n(?=[ \t>*#_{_INITIALS}\[])[ \t>*#_]{{0,8}}+(?:(?P<question>{_QUESTION}|\[{either('bracketed_questions')}\])"
     rf"|(?<!\*\s)(?<!\*\s\*\*){either('people')}[*_]{{0,3}}:|\[INST\])"
 )
-_OPENS_WITH_QUESTION: Final = re.compile(rf"\s*[>*#_ ]{{0,8}}(?:{_QUESTION}|{either('restating')}\b)")
+_OPENS_WITH_QUESTION: Final = re.compile(rf"\s*[>*#_ ]{{0,8}}(?:{_QUESTION}|(?i:{either('restating')})\b)")
 _TURN: Final = re.compile(
     r"<\|(?:im_start\|>\s*user|im_end\|>|endoftext\|>|eot_id\|>|end_of_text\|>|end\|>|user\|>"
     r"|start_header_id\|>\s*user)|</s>|<end_of_turn>"

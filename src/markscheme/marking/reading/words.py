@@ -279,9 +279,9 @@ def listed(name: str) -> tuple[str, ...]:
 
 
 def either(*names: str) -> str:
-    """Return a pattern for any entry of some lists, the longest first; a space also matches `-` or `_`."""
+    """Return a pattern for any entry of some lists, the longest first; a space matches any character."""
     entries = sorted({word for name in names for word in listed(name)}, key=len, reverse=True)
-    return f"(?:{'|'.join(re.escape(entry).replace(chr(92) + ' ', '[ _-]') for entry in entries)})"
+    return f"(?:{'|'.join(re.escape(entry).replace(chr(92) + ' ', '.') for entry in entries)})"
 
 
 def thinking(name: str) -> tuple[tuple[str, ...], ...]:
