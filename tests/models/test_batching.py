@@ -104,7 +104,7 @@ def test_batcher_when_it_has_two_threads_then_both_work_and_share_what_is_too_li
     sizes = []
 
     def generate(batch):
-        together.wait(timeout=10)  # nobody gets past here alone
+        together.wait(timeout=120)  # nobody gets past here alone
         sizes.append(len(batch))
         return [Completion(text=str(row.seed)) for row in batch]
 

@@ -170,7 +170,7 @@ def test_stream_when_it_falls_silent_then_the_attempt_fails_and_a_slow_one_does_
         with pytest.raises(RequestFailed, match=r"sent nothing for 0\.7 s") as caught:
             ask("openai/m", base_url=(server.url,), request_timeout=0.7)
     assert caught.value.kind == "timeout"
-    assert time.monotonic() - begun < 10
+    assert time.monotonic() - begun < 29
 
 
 def test_stream_when_the_server_refuses_it_then_it_is_asked_without(ask):

@@ -111,7 +111,7 @@ def test_run_when_killed_while_the_marker_is_busy_then_the_marker_ends_too(proce
         assert family
         asking.kill()
         asking.wait()
-        wait_until(lambda: not any(Path(f"/proc/{pid}").exists() for pid in family), 30)
+        wait_until(lambda: not any(Path(f"/proc/{pid}").exists() for pid in family), 120)
 
 
 def test_mark_apart_when_there_is_time_then_the_same_mark_as_here():

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from stand_in_server import install
 
-ATTEMPTS = 3
+ATTEMPTS = 6
 
 
 def patiently(start):

@@ -3,7 +3,8 @@
 `install(folder, name)` makes it a program. What it does is chosen by options a user might pass through:
 `--fault crash|hang|die|taken` (`--last-words FILE` of a crash, `--after N` answers), `--children N` (which ignore SIGTERM
 and leave group and parents), `--load SECONDS` (before it serves), `--linger SECONDS` (between SIGTERM and its end), `--once
-FILE` (the fault happens only while the file is not there), `--pids FILE` (every process writes its id there).
+FILE` (the fault happens only while the file is not there), `--pids FILE` (every process writes its id there), `--asked FILE`
+(so does a server that has been asked).
 Like the real ones it logs its options, keys included, and asks for its key and the name it serves the model by.
 """
 
@@ -45,6 +46,7 @@ def main() -> None:
     parser.add_argument("--once", type=Path)
     parser.add_argument("--children", type=int, default=0)
     parser.add_argument("--pids", type=Path)
+    parser.add_argument("--asked", type=Path)
     parser.add_argument("--latency", type=float, default=0.0)
     parser.add_argument("--load", type=float, default=0.0)
     parser.add_argument("--linger", type=float, default=0.0)
@@ -115,6 +117,8 @@ def serve(args: argparse.Namespace, fault: str | None) -> None:
                 return
             if fault == "die" and answered >= args.after:
                 os.kill(os.getpid(), signal.SIGKILL)
+            if not answered:
+                note(args.asked, os.getpid())
             time.sleep(args.latency)
             answered += 1
             text = f"ANSWER: {body['seed']}"

@@ -329,7 +329,7 @@ def test_sandbox_when_the_run_is_killed_then_its_code_ends_too(box):
     inside = descendants(run.pid)
     run.kill()
     run.wait()
-    wait_until(lambda: not any(sleeps(each) for each in inside), 20)
+    wait_until(lambda: not any(sleeps(each) for each in inside), 120)
 
 
 def descendants(pid):

@@ -207,29 +207,14 @@ def _drawn(chances: Floats, uniforms: Floats) -> Tokens:
 def _attend(query: Floats, keys: Floats, values: Floats) -> Floats:
     """Return causal attention of the new tokens over everything before them. Queries are already scaled."""
     new, length = query.shape[2], keys.shape[2]
-    scores = _rows_by_matrices(keys, query) if new == 1 else query @ keys.transpose(0, 1, 3, 2)
+    scores = query @ keys.transpose(0, 1, 3, 2)
     if new > 1:
         scores[..., length - new :] += np.triu(np.full((new, new), -np.inf, dtype=np.float32), 1)
     scores -= scores.max(axis=-1, keepdims=True)
     weights = np.exp(scores, out=scores)
-    mixed: Floats = weights @ values if new > 1 else _matrices_by_rows(weights, values)
+    mixed: Floats = weights @ values
     mixed /= weights.sum(axis=-1, keepdims=True)
     return mixed
-
-
-def _rows_by_matrices(keys: Floats, query: Floats) -> Floats:
-    """Multiply each matrix by one row. The function in numpy 2.2 is a fifth faster."""
-    if hasattr(np, "matvec"):
-        product: Floats = np.matvec(keys, query[:, :, 0])[:, :, None]
-        return product
-    return query @ keys.transpose(0, 1, 3, 2)
-
-
-def _matrices_by_rows(weights: Floats, values: Floats) -> Floats:
-    if hasattr(np, "vecmat"):
-        product: Floats = np.vecmat(weights[:, :, 0], values)[:, :, None]
-        return product
-    return weights @ values
 
 
 def _rms_norm(x: Floats, epsilon: float) -> Floats:

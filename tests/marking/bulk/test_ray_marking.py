@@ -12,7 +12,8 @@ from markscheme.errors import DataError, ModelError
 from markscheme.marking.bulk.campaign import mark_in_bulk
 from markscheme.models.fleet import ray_cluster
 
-pytestmark = pytest.mark.needs("ray", "pyarrow")
+# Starting a cluster takes minutes on a busy machine.
+pytestmark = [pytest.mark.needs("ray", "pyarrow"), pytest.mark.timeout(900)]
 
 
 @pytest.mark.parametrize("address", ["127.0.0.1:1", "[::1]:1"])

@@ -105,7 +105,7 @@ def test_server_when_a_port_cannot_be_had_then_tried_again_and_at_last_gone(serv
         await one.start()
         monkeypatch.setattr("markscheme.models.fleet.servers.free_port", full)
         one._process.kill()
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(120):
             while one.gone is None:
                 await asyncio.sleep(0.05)
         await one.stop()
@@ -122,7 +122,7 @@ def test_server_when_the_watch_over_it_fails_then_gone_and_still_taken_down(serv
         await one.start()
         one.on_change = changes.append
         monkeypatch.setattr(one._process, "poll", lambda: 1 / 0)
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(120):
             while one.gone is None:
                 await asyncio.sleep(0.05)
         monkeypatch.undo()

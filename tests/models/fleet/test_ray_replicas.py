@@ -75,10 +75,10 @@ def cluster(monkeypatch):
 
 @asynccontextmanager
 async def standing(tmp_path, said=None, **options):
-    """The model, started; whatever happens inside has five seconds."""
+    """The model, started; whatever happens inside has a minute."""
     model = load_model("solver", make_config(benchmark="b", model="solver", engine="ray", **options))
     try:
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(60):
             await model.start(tmp_path, (said if said is not None else []).append)
             yield model
     finally:
