@@ -4,10 +4,14 @@ This module only re-exports the public API. Names load on first use, so that `im
 are fast.
 """
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from __future__ import annotations
 
+from importlib import import_module
+
+TYPE_CHECKING = False  # instead of typing's, whose import takes as long as the rest of `markscheme --help`
 if TYPE_CHECKING:
+    from typing import Any
+
     from markscheme import countdown as countdown
     from markscheme import rewards as rewards
     from markscheme.api import data as data

@@ -14,11 +14,9 @@ Any other exception is a bug and keeps its traceback.
 from __future__ import annotations
 
 import os
-import shlex
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from importlib import import_module
-from pathlib import Path
 from typing import Any, Literal
 
 Surface = Literal["shell", "python"]
@@ -71,6 +69,8 @@ def command(name: str, /, *arguments: object, **options: object) -> str:
 
 
 def _quoted(word: str) -> str:
+    import shlex
+
     return word if word == "…" else shlex.quote(word)
 
 
@@ -89,6 +89,8 @@ def first_line(error: BaseException) -> str:
 
 def os_reason(error: BaseException) -> str:
     """Return why a file or folder cannot be used, as said of its path."""
+    from pathlib import Path
+
     path = Path(os.fsdecode(error.filename)) if isinstance(error, OSError) and error.filename else None
     if isinstance(error, FileNotFoundError):
         there = path is None or path.parent.exists()

@@ -9,15 +9,14 @@ from __future__ import annotations
 
 import io
 import os
-import re
 import sys
 from contextlib import suppress
-from functools import partial
-from typing import TYPE_CHECKING, Any, NoReturn, TextIO
 
+TYPE_CHECKING = False  # as in markscheme/__init__.py
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Iterator, Sequence
+    from typing import Any, NoReturn, TextIO
 
 # Every command with its line in the overview; its module has the same name (`import_` for `import`).
 COMMANDS = {
@@ -113,7 +112,7 @@ def build_parser(command: str) -> argparse.ArgumentParser:
     parser = Parser(prog=f"markscheme {command}", description=f"{summary[0].upper()}{summary[1:]}.", allow_abbrev=False)
     add_declared(parser, command)
     if all(function_of(command, action) for action in actions_of(command) or [""]):
-        parser.set_defaults(run=partial(_call, command))
+        parser.set_defaults(run=lambda args: _call(command, args))
         return parser
     module = _module(command)
     if more := getattr(module, "add_arguments", None):
@@ -145,6 +144,8 @@ def _flags(parser: argparse.ArgumentParser) -> Iterator[str]:
 
 def _reworded(message: str) -> str:
     """Return a message of argparse as the others are: with one name for an option, and values instead of arguments."""
+    import re
+
     if about := re.fullmatch(r"argument (.+?): (.+)", message, re.DOTALL):
         name, reason = about[1].rpartition("/")[2], about[2]
         if count := re.fullmatch(r"expected (.+?) arguments?", reason):
@@ -169,12 +170,9 @@ def _unknown(arguments: Sequence[str], known: Sequence[str]) -> str:
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command; return its exit code."""
     _open_streams()
-    from markscheme.errors import speaking
-
     try:
         # Not list(…): once the command `list` is imported, that name is its module.
-        with speaking("shell"):
-            status = _main([*(sys.argv[1:] if argv is None else argv)])
+        status = _main([*(sys.argv[1:] if argv is None else argv)])
         sys.stdout.flush()  # here, so that a closed pipe or a full disk is noticed now and not at exit
     except BrokenPipeError:
         # `markscheme … | head` closes the pipe, which is not a failure.
@@ -206,9 +204,9 @@ def _main(arguments: list[str]) -> int:
 
         print(f"markscheme {__version__}")
         return 0
-    if command not in COMMANDS:
-        from markscheme.errors import nearest
+    from markscheme.errors import MarkschemeError, nearest, speaking
 
+    if command not in COMMANDS:
         commands = f"the commands are {', '.join(COMMANDS)}"
         hint = nearest(command, COMMANDS, commands) if command else commands
         print(f"markscheme: no command {repr(command) if command else 'given'}; {hint}", file=sys.stderr)
@@ -218,13 +216,12 @@ def _main(arguments: list[str]) -> int:
 
         print_candidates(rest[1:])
         return 0
-    from markscheme.errors import MarkschemeError
-
     try:
-        _check_memory()
-        args = build_parser(command).parse_args(rest)
-        args.typed = arguments  # the command that continues a stopped experiment
-        return int(args.run(args))
+        with speaking("shell"):
+            _check_memory()
+            args = build_parser(command).parse_args(rest)
+            args.typed = arguments  # the command that continues a stopped experiment
+            return int(args.run(args))
     except MarkschemeError as problem:
         complain(str(problem))
         return problem.exit_code
