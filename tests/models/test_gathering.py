@@ -8,7 +8,7 @@ from contextlib import suppress
 import pytest
 
 from markscheme.models.base import RequestFailed
-from markscheme.models.gathering import Clock, Gathering
+from markscheme.models.gathering import LAST, Clock, Gathering
 from markscheme.models.streams import ChatFold, Stream
 from markscheme.models.transport import Transport
 
@@ -108,3 +108,42 @@ def test_connection_when_aiohttp_makes_it_then_it_gathers():
     connection = asyncio.run(made())
     assert isinstance(connection, Gathering)
     assert isinstance(connection._clock, Clock)
+
+
+def test_clock_when_enough_streams_have_ended_then_knows_how_long_the_shortest_took():
+    async def durations():
+        clock = Clock(asyncio.get_running_loop())
+        for seconds in range(LAST - 1):
+            clock.ended(9.0 + seconds)
+        few = clock.shortest
+        clock.ended(50.0)
+        known = clock.shortest
+        clock.ended(51.0)
+        return few, known, clock.shortest
+
+    assert asyncio.run(durations()) == (0.0, 9.0, 10.0)
+
+
+def test_gathering_when_streams_take_long_then_later_ones_are_read_less_often():
+    """Times the loop, not the machine: the pauses are what the connection asks of its clock."""
+
+    class Ended:
+        shortest = 8.0
+
+        def call(self, connection, when):
+            pauses.append(when - now)
+
+    pauses = []
+    loop = asyncio.new_event_loop()
+    now = loop.time()
+    connection = Gathering(loop, Ended())
+    connection._sent = connection._first = now - 2.0
+    connection._rest_until(now, now - 2.0)
+    Ended.shortest = 2.5
+    connection._resting = False
+    connection._rest_until(now, now - 2.0)
+    Ended.shortest = 0.0
+    connection._resting = False
+    connection._rest_until(now, now - 2.0)
+    loop.close()
+    assert pauses == pytest.approx([1.0, 0.5, 0.2])

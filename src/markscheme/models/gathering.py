@@ -1,16 +1,16 @@
 """Connections that read a streamed answer at intervals instead of packet by packet.
 
 A server sends one packet and one HTTP chunk for every token. Waking up for each would cost several times as much as the
-rest of the request. After the first token, packets therefore wait in the kernel for a tenth of the time so far, and the
-chunks go past aiohttp's parser, which sees only the head and the end.
+rest of the request. After the first token, packets therefore wait in the kernel for a tenth of the time so far, or until
+the shortest of the last streams ended. The chunks go past aiohttp's parser, which sees only the head and the end.
 """
 
 from __future__ import annotations
 
 import asyncio
 import os
+from collections import deque
 from collections.abc import Callable
-from itertools import repeat
 from typing import Any
 
 from aiohttp import ClientPayloadError
@@ -21,8 +21,22 @@ from aiohttp.client_proto import ResponseHandler
 REST, LONGEST_REST, TICK = 0.1, 1.0, 0.02
 ENOUGH = 2**16  # bytes to collect before looking at them
 LARGEST_CHUNK = 2**16  # bytes; larger ones are left to aiohttp
+LAST = 32  # streams of which the shortest counts; one in LAST ends earlier and is noticed late
 _END = b"0\r\n\r\n"
 _BUFFER = bytearray(2**17)
+
+
+class _Sizes(dict[bytes, int]):
+    """Sizes of chunks by their hexadecimal form: the events of a stream have few different ones."""
+
+    def __missing__(self, written: bytes) -> int:
+        size = int(written, 16)
+        if len(self) < 2**12:
+            self[written] = size
+        return size
+
+
+_SIZES = _Sizes()
 
 Take = Callable[[list[bytes], int], object]  # gets chunks, and about how many bytes they have
 
@@ -33,6 +47,13 @@ class Clock:
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self._loop = loop
         self._due: dict[int, list[Gathering]] = {}
+        self._durations: deque[float] = deque(maxlen=LAST)
+        self.shortest = 0.0  # seconds from the first token to the end, once enough streams have ended
+
+    def ended(self, seconds: float) -> None:
+        """Note how long a stream took after its first token."""
+        self._durations.append(seconds)
+        self.shortest = min(self._durations) if len(self._durations) == LAST else 0.0
 
     def call(self, connection: Gathering, when: float) -> None:
         """Call `connection.pull` at about this time of the loop."""
@@ -66,6 +87,7 @@ class Gathering(ResponseHandler):
         self._file = -1  # the socket, if it can be read without the transport
         self._rest = b""  # the start of an incomplete chunk, from the line feed before it
         self._sent: float | None = None  # the time of the request, while gathering
+        self._first = 0.0  # the time of the first token
         self._take: Take | None = None
         self._renewed = 0.0
 
@@ -83,14 +105,14 @@ class Gathering(ResponseHandler):
 
     def data_received(self, data: bytes) -> None:
         """Take what has arrived: the head as it is, the chunks of a stream together."""
-        if self._raw:
-            data = b"".join([*self._raw, data])
-            self._raw = []
+        if self._raw or self._rest:
+            data = b"".join([self._rest, *self._raw, data])
+            self._raw, self._rest = [], b""
         self._size = 0
         if self._head is not None:
             data = self._take_head(data)
         if self._chunked and data:
-            self._split(self._rest + data)
+            self._split(data)
         else:
             super().data_received(data)
         if self._sent is not None:
@@ -107,12 +129,12 @@ class Gathering(ResponseHandler):
         if b"\r\ntransfer-encoding: chunked\r\n" not in head or b"\r\ncontent-type: text/event-stream" not in head:
             return data
         super().data_received(data[: end - before])
-        self._chunked, self._rest = True, b"\n"
-        return data[end - before :]
+        self._chunked = True
+        return b"\n" + data[end - before :]
 
     def gather(self, sent: float, take: Take) -> None:
         """Rest between reads from now on, and give chunks to `take`; the request was sent at `sent` (`time.monotonic()`)."""
-        self._sent, self._take = sent, take
+        self._sent, self._first, self._take = sent, self._loop.time(), take
         transport = self.transport
         if transport is not None and hasattr(os, "readv") and transport.get_extra_info("ssl_object") is None:
             self._file = transport.get_extra_info("socket").fileno()
@@ -150,6 +172,7 @@ class Gathering(ResponseHandler):
             self._rest_until(self._loop.time(), sent)
         else:  # the answer is complete, and the connection is free
             self._sent = None
+            self._clock.ended(self._loop.time() - self._first)
             transport.resume_reading()
 
     def _rest_until(self, now: float, sent: float) -> None:
@@ -158,8 +181,8 @@ class Gathering(ResponseHandler):
             self.start_timeout()  # aiohttp's limit for silence
         if not self._resting:
             self._resting = True
-            rest = REST * (now - sent)
-            self._clock.call(self, now + (rest if rest < LONGEST_REST else LONGEST_REST))
+            pause = max(REST * (now - sent), self._first + self._clock.shortest - now)
+            self._clock.call(self, now + min(pause, LONGEST_REST))
 
     def _split(self, data: bytes) -> None:
         """Pass on whole chunks; leave the end of the answer, and what is not as expected, to aiohttp."""
@@ -167,7 +190,7 @@ class Gathering(ResponseHandler):
         whole = (len(parts) - 1) & ~1
         chunks = [part[1:] for part in parts[1:whole:2]]
         try:
-            expected = list(map(int, parts[:whole:2], repeat(16))) == list(map(len, chunks))
+            expected = list(map(_SIZES.__getitem__, parts[:whole:2])) == list(map(len, chunks))
         except ValueError:
             expected = False
         if not expected:  # chunk extensions, line breaks in a chunk
@@ -183,5 +206,5 @@ class Gathering(ResponseHandler):
                 together = b"".join(chunks)
                 super().data_received(b"%x\r\n%b\r\n" % (len(together), together))
         if ended or len(self._rest) > LARGEST_CHUNK:
-            self._chunked = False
-            super().data_received(b"0\r\n\r" + self._rest if ended else self._rest[1:])
+            rest, self._rest, self._chunked = self._rest, b"", False
+            super().data_received(b"0\r\n\r" + rest if ended else rest[1:])

@@ -13,7 +13,6 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from functools import partial
 from itertools import takewhile
-from operator import methodcaller
 from typing import Any
 
 import aiohttp
@@ -49,9 +48,6 @@ DIGITS = string.digits + string.ascii_lowercase  # one character per event of a 
 _AS_DIGITS = DIGITS.encode().ljust(256, b"-")
 
 
-_ENDS_A_LINE = methodcaller("endswith", b"\n")
-
-
 class Fold(ABC):
     """Assembles the events of one answer."""
 
@@ -64,15 +60,13 @@ class Fold(ABC):
 
     def take(self, pieces: Sequence[bytes]) -> None:
         """Fold the next events, given as whole lines of the stream. It is fastest if each piece is an event."""
-        together = b"".join(pieces)
-        if not together:
-            return
-        if self.unneeded:
-            together = self.unneeded.sub(b"", together)
-        several = pieces[len(pieces) // 2].count(b"\n") > 2  # events in most pieces, presumably
-        if self.unneeded or several or not all(map(_ENDS_A_LINE, pieces)):
-            pieces = list(filter(None, together.split(b"\n")))
-        lines = b"\n".join(condensed(pieces, lengths=self.keeps_lengths)).split(b"\n")
+        between = b""
+        if self.unneeded or (pieces and _several(pieces[len(pieces) // 2])):  # presumably, so do most others
+            together = b"".join(pieces)
+            if self.unneeded:
+                together = self.unneeded.sub(b"", together)
+            pieces, between = list(filter(None, together.split(b"\n"))), b"\n"
+        lines = between.join(condensed(pieces, lengths=self.keeps_lengths)).split(b"\n")
         data = [line[5:].strip() for line in lines if line.startswith(b"data:")]
         written = [one for one in data if one and one != b"[DONE]"]
         self.ended = self.ended or (len(written) < len(data) and b"[DONE]" in data)
@@ -119,6 +113,11 @@ class Fold(ABC):
                 into[name] = value
 
 
+def _several(piece: bytes) -> bool:
+    """True if a piece has more than one event."""
+    return 0 <= piece.find(b"\n\n") < len(piece) - 2
+
+
 def condensed(lines: Sequence[bytes], *, lengths: bool = False) -> list[bytes]:
     """Merge each run of events that differ only in one piece of text into one event with all of its text.
 
@@ -160,7 +159,8 @@ def _run(lines: Sequence[bytes], before: bytes, after: bytes) -> list[bytes]:
 
     end = next((number + 1 for number in reversed(range(len(lines))) if not differs(number)), 1)
     texts = [line[left:right] for line in lines[:end]]
-    if (after + before).join(texts) != b"".join(lines[:end])[left:right]:  # faster than to compare each line
+    together = (after + before).join(texts)
+    if len(lines) > 1 and not b"".join(lines[:end]).startswith(together, left):  # faster than to compare each line
         texts = texts[: next(filter(differs, range(end)), end)]
     return texts
 
