@@ -206,6 +206,9 @@ def _is_denied(tokens: list[Token], first: int, at: int) -> bool:
         if here & kinds.NOT and not (here & _TAKES_BACK and following & (kinds.COMMA | kinds.COLON)):  # "No, it is 35"
             if following & kinds.GOOD and tokens[min(place + 2, at)].kinds & kinds.THIS:
                 return True  # "it is not true that"
+            done = place == at - 3 and not following & ~(kinds.WORD | kinds.GOOD | kinds.UNIT)
+            if done and tokens[at - 1].kinds & kinds.WITHIN and not tokens[at].kinds & kinds.WORD:
+                return False  # "she was not dreaming for 6 hours"
             unlikely = place == first and following & kinds.THIS and not here & kinds.NO  # "No way it is 5"
             return bool(unlikely) or (not apart and (not copula or bool(following & kinds.IS)))
         copula = copula or (bool(here & kinds.IS) and not tokens[place - 1].kinds & kinds.WITHIN)
@@ -316,7 +319,7 @@ def takes_back(lexed: Lexed, clause: Clause, named: Collection[str] = ()) -> boo
         elif subject and (here & kinds.BAD or (denied and here & kinds.GOOD)):
             if lexed.text[token.start : token.end].lower()[:_STEM] not in named:
                 return True
-        elif not here & (kinds.IS | kinds.NOT | LIGHT):
+        elif not here & (kinds.IS | kinds.NOT | kinds.CONNECT | LIGHT):
             subject = False
     return False
 

@@ -336,6 +336,9 @@ def _in_slot(lexed: Lexed, kind: Kind, clause: Clause, slot: int, plainly: bool 
     if value is None:
         return value
     words = _content_words(lexed, slot, value.first)
+    option = value.first == slot + 1 and tokens[slot].kinds & kinds.OPTION
+    if kind.name == "value" and words < 3 and is_named(lexed, value, slot) and not option:
+        return None  # "on page 5"; but "option 2" is a choice by number
     if plainly or kind.name == "letter":
         return value if words <= (0 if plainly else 3) else None
     first = words <= 2 and not (kind.name == "value" and _leads_on(lexed, value, slot, last))

@@ -18,6 +18,7 @@ from markscheme.marking.reading.values import Kind, is_refused, value_in
 
 _RESULT: Final = re.compile(r"\d[^=\n]{0,60}=\s?(?:<<[^<>\n]*>>)?\\?[$€£]?(\d[\d,]*(?:\.\d+)?)(?!\s*[-+*/×÷^]\s*[\d(])")
 _DIGITS: Final = re.compile(r"\d[\d,]*(?:\.\d+)?")
+_HALF: Final = 0.5
 _LISTS: Final = kinds.WORD | kinds.COMMA | kinds.EMPHASIS
 _RESULTS: Final = 4  # how many calculations back the source of a number is searched
 
@@ -79,7 +80,8 @@ def _weight(lexed: Lexed, value: Value, first: int, last: int, results: list[str
     if said is not None and _plain(said[0]) in results:
         weight += 3 if results[0] == _plain(said[0]) else 1
     if tokens[value.first].kinds & kinds.NUMERAL:
-        weight -= 1
+        worth = lexed.words.values.get(value.content.lower(), 0)
+        weight -= 5 if 0 < worth < _HALF else 1  # the third throw
     if value.first > first and tokens[value.first - 1].kinds & kinds.EMPHASIS:
         weight += 3
     after = tokens[value.last + 1].kinds if value.last < last else 0

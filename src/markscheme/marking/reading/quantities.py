@@ -83,8 +83,8 @@ def _mathematics(lexed: Lexed, first: int, last: int) -> Value | None:
     """Return the whole slot if it has no prose words."""
     tokens = lexed.tokens
     while first <= last and (
-        tokens[first].kinds & (_EDGE_FORMS | kinds.EQUALS | kinds.HASHES | kinds.CLOSE | _JOINS)
-        or lexed.said(first, first) in EDGES
+        tokens[first].kinds & (_EDGE_FORMS | kinds.EQUALS | kinds.HASHES | _JOINS)
+        or lexed.said(first, first) in (*EDGES, ")")
     ):
         first += 1
     while last >= first and (
@@ -231,6 +231,8 @@ def _plain(lexed: Lexed, at: int, last: int) -> Value:
             break  # 127 (58 + 23 + 46)
         elif here & kinds.EMPHASIS and following & (kinds.NUMBER | kinds.WORD):
             break  # **14** 5 more
+        elif here & kinds.COLON and following & (kinds.LETTER | kinds.WORD):
+            break  # divide by 2: F = 3
         place += 1
     return Value(at, end, _said(lexed, at, end))
 

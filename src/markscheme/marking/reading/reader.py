@@ -358,6 +358,9 @@ def _in_tail(text: str, start: int, end: int, wanted: _Wanted) -> Reading | None
         alternative = other_writing(value.content, "prose", text[end : end + 1] == "!")
     elif kind.name == "text":
         alternative, parts = parts[0] if parts else None, ()
+    side = value.content.rpartition("=")[2].strip()
+    if kind.name == "value" and "=" in value.content and any(side == each.value.content for each in found):
+        alternative = side  # "The answer: $x + 4 = 66$. Therefore, the value is 66."
     if kind.name != "letter" and _LABEL.fullmatch(value.content):  # "d = 26. So the answer is (C)."
         before = [each for each in found if each.mood == ASSERTED and each.value.last < value.first]
         if before and (said := before[-1].value.content) and not _LABEL.fullmatch(said):
