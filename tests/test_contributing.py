@@ -109,7 +109,7 @@ def test_contributing_when_its_metric_is_written_then_reported_and_compared_with
 
 
 CALCULATOR = """
-import ast, json, operator
+import ast, operator
 from markscheme.tools.base import Result, Tool
 from markscheme.types import ToolSpec
 
@@ -122,7 +122,7 @@ class Calculator(Tool):
 
     async def run(self, arguments, earlier):
         try:
-            return Result(f"{value(ast.parse(json.loads(arguments)['expression'], mode='eval').body):g}")
+            return Result(f"{value(ast.parse(self.read(arguments)['expression'], mode='eval').body):g}")
         except (ValueError, TypeError, KeyError, SyntaxError, ZeroDivisionError, OverflowError, RecursionError):
             return Result("that cannot be calculated", failed=True)
 
@@ -164,3 +164,9 @@ def test_contributing_when_a_tool_is_written_by_it_then_a_model_calls_it(copy, n
     assert report["tools"]["calls"] == 1
     [response] = map(json.loads, (work / "runs" / "one" / "responses.jsonl").read_text().splitlines())
     assert response["turns"][1]["text"] == answer
+    written = "".join(map(str, arguments.values()))
+    turns = [{"role": "assistant", "text": f"<|python_start|>{written}"}, {"role": "assistant", "text": "done"}]
+    (work / "stored.jsonl").write_text(json.dumps({**stored, "turns": turns}) + "\n")
+    copy.run(*asked[:-2], "runs/text", "--json", "--tool-format", "nanochat")
+    [response] = map(json.loads, (work / "runs" / "text" / "responses.jsonl").read_text().splitlines())
+    assert response["turns"][1]["text"] == f"<|python_end|><|output_start|>{answer}<|output_end|>"

@@ -121,7 +121,7 @@ class RunConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
 
     tools: Annotated[
         tuple[str, ...],
-        _fixed("tool that the model may call: python; may be repeated", "TOOL", group="tools"),
+        _fixed("tool that the model may call, such as python; may be repeated", "TOOL", group="tools"),
     ] = ()
     tool_format: Annotated[
         Literal["native", "fenced", "nanochat"],

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import json
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from importlib import import_module
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from markscheme.config import RunConfig
 from markscheme.errors import UsageError, nearest
@@ -30,6 +31,19 @@ class Tool(ABC):
 
     spec: ToolSpec
     where: str = "this process"  # where calls run, as shown to the user
+
+    def read(self, arguments: str) -> dict[str, Any] | None:
+        """Return the arguments of a call by name; None if they are not a JSON object.
+
+        A call in the text has no names: it is the value of the first parameter.
+        """
+        if not arguments.lstrip().startswith("{"):
+            return {next(iter(self.spec.parameters["properties"])): arguments} if arguments.strip() else None
+        try:
+            given = json.loads(arguments, strict=False)
+        except (ValueError, RecursionError):
+            return None
+        return given if isinstance(given, dict) else None
 
     @abstractmethod
     async def run(self, arguments: str, earlier: Sequence[str]) -> Result:

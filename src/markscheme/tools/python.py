@@ -44,10 +44,10 @@ class Python(Tool):
         )
 
     async def run(self, arguments: str, earlier: Sequence[str]) -> Result:
-        code = _code(arguments)
+        code = self._code(arguments)
         if code is None:
             return Result('the arguments are not {"code": "…"}', failed=True)
-        before = [each for one in earlier if (each := _code(one)) is not None] if self._keeps else []
+        before = [each for one in earlier if (each := self._code(one)) is not None] if self._keeps else []
         ended = await self._run(*before, code)
         if not ended.begun:  # earlier code no longer runs to its end, so its state is lost
             ended = await self._run(code)
@@ -63,14 +63,6 @@ class Python(Tool):
     async def _run(self, *codes: str) -> Ended:
         return await self._sandbox.run(self._session, json.dumps(codes).encode(), len(codes) - 1)
 
-
-def _code(arguments: str) -> str | None:
-    """Return the code of a call: a field of a native call, or the text of a call in the text."""
-    if not arguments.lstrip().startswith("{"):
-        return arguments if arguments.strip() else None
-    try:
-        given = json.loads(arguments, strict=False)
-    except (ValueError, RecursionError):
-        return None
-    code = given.get("code") if isinstance(given, dict) else None
-    return code if isinstance(code, str) else None
+    def _code(self, arguments: str) -> str | None:
+        code = (self.read(arguments) or {}).get("code")
+        return code if isinstance(code, str) else None
