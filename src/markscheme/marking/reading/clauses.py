@@ -62,40 +62,45 @@ def clauses(lexed: Lexed) -> list[Clause]:
 def _cut(lexed: Lexed) -> list[Clause]:
     found: list[Clause] = []
     first, opener, depth, supposed = 0, 0, 0, False
+    here = 0  # kinds of the tokens since `first`
     tokens = lexed.tokens
     for at, token in enumerate(tokens):
         form = token.kinds
+        before, here = here, here | form
         if form & _SKIPPED:
             depth = max(0, depth + bool(form & kinds.OPEN) - bool(form & kinds.CLOSE))
         elif form & _ENDS:
-            if lexed.has(_CONTENT, first, at - 1):
-                found.append(Clause(first, at - 1, opener, form & _ENDS, supposed))
+            if before & _CONTENT:
+                found.append(Clause(first, at - 1, opener, form & _ENDS, supposed, before))
             elif form & kinds.ASKS and found:
                 found[-1] = replace(found[-1], ender=kinds.ASKS)
-            first, opener, depth, supposed = at + 1, 0, 0, False
+            first, opener, depth, supposed, here = at + 1, 0, 0, False, 0
         elif at == first and lexed.text[token.start : token.end + 1] in _BULLETS:
-            first = at + 1
+            first, here = at + 1, 0
         elif depth == 0 and form & kinds.NOT and form & kinds.BUT and lexed.has(VALUES, max(first, at - 2), at - 1):
-            found.append(Clause(first, at, opener, kinds.WORD))  # a "not … but" after the value it denies: AではなくB
-            first, opener = at + 1, 0
-        elif depth == 0 and _begins_clause(lexed, at, first):
-            if any(not each.kinds & _SKIPPED for each in tokens[first:at]):
-                found.append(Clause(first, at - 1, opener, kinds.WORD))
-                first = at
+            found.append(Clause(first, at, opener, kinds.WORD, False, here))  # "not … but" after a value: AではなくB
+            first, opener, here = at + 1, 0, 0
+        elif depth == 0 and _begins_clause(lexed, at, first, before):
+            if before & ~_SKIPPED:
+                found.append(Clause(first, at - 1, opener, kinds.WORD, False, before))
+                first, here = at, form
             opener = form & _CUTS
         elif form & kinds.COMMA and opener & (kinds.IF | kinds.BECAUSE):
-            found.append(Clause(first, at - 1, opener, kinds.COMMA))
-            first, opener, supposed = at + 1, 0, bool(opener & kinds.IF)
-    if lexed.has(_CONTENT, first, len(tokens) - 1):
-        found.append(Clause(first, len(tokens) - 1, opener, kinds.LINE))
+            found.append(Clause(first, at - 1, opener, kinds.COMMA, False, before))
+            first, opener, supposed, here = at + 1, 0, bool(opener & kinds.IF), 0
+    if here & _CONTENT:
+        found.append(Clause(first, len(tokens) - 1, opener, kinds.LINE, False, here))
     for at, following in enumerate(found[1:]):
         if found[at].ender == kinds.WORD and following.opener & kinds.IF:
             found[at] = replace(found[at], supposed=True)
-    return [replace(each, kinds=lexed.union(each.first, each.last)) for each in found]
+    return found
 
 
-def _begins_clause(lexed: Lexed, at: int, first: int) -> bool:
-    """True for a word that begins a clause: "but", "because", "if"; "so" after a comma; "no" between two commas."""
+def _begins_clause(lexed: Lexed, at: int, first: int, said: int) -> bool:
+    """True for a word that begins a clause: "but", "because", "if"; "so" after a comma; "no" between two commas.
+
+    The tokens before it are of the kinds in `said`.
+    """
     tokens, form, before = lexed.tokens, lexed.tokens[at].kinds, lexed.tokens[at - 1].kinds
     if form & _CUTS:
         if form & kinds.BUT:  # not in "she would still have 4", "it is actually 5"
@@ -103,7 +108,7 @@ def _begins_clause(lexed: Lexed, at: int, first: int) -> bool:
         if form & kinds.BECAUSE and at > first and before & kinds.WITHIN:
             return False  # "the given line", "in the case where"
         # In "The remainder when 15 is divided by 4", the clause has no content yet at "when" and continues.
-        return lexed.has(_SAYING, first, at - 1) or all(each.kinds & _SKIPPED for each in tokens[first:at])
+        return bool(said & _SAYING) or not said & ~_SKIPPED
     if at == first:
         return False
     if form & kinds.EQUALS:
@@ -111,8 +116,9 @@ def _begins_clause(lexed: Lexed, at: int, first: int) -> bool:
     if not before & kinds.COMMA:
         return bool(form & kinds.RETRACT) and lexed.said(at - 1, at - 1) in _DASHES
     if form & (kinds.LETTER | kinds.OPTION):  # A is wrong, B is right
-        earlier = next((place for place in range(first, at) if tokens[place].kinds & kinds.LETTER), at)
-        return lexed.has(kinds.GOOD | kinds.BAD, earlier + 1, at - 1)
+        judged = said & kinds.LETTER and said & (kinds.GOOD | kinds.BAD)
+        letter = next((place for place in range(first, at) if tokens[place].kinds & kinds.LETTER), at) if judged else at
+        return lexed.has(kinds.GOOD | kinds.BAD, letter + 1, at - 1)
     return bool(form & kinds.SO) or (bool(form & _TAKES_BACK) and lexed.has(kinds.COMMA | kinds.WORD, at + 1, at + 1))
 
 

@@ -42,6 +42,7 @@ _TYPESET: Final = (json_answer, boxed_answer, tagged_answer, finished_answer)
 _TAIL: Final = 1_500  # characters from the end in which a prose answer is searched
 _AROUND: Final = 300
 _SHORTEST: Final = 6  # the shortest text that can state another answer
+_ENDLESS: Final = 5_000
 _LONGEST_LINE: Final = 200
 _LOOP: Final = 4
 _LITTLE: Final = 20
@@ -287,7 +288,7 @@ def _meanings(content: str, prose: str | None, form: str, kind: Kind, language: 
     if prose is None:
         return content, alternative
     inner = _in_prose(prose, 0, len(prose), _Wanted(kind, language=language))
-    lexed = lex(prose, 0, len(prose), language=language)
+    lexed = lex(prose, 0, min(len(prose), _ENDLESS), language=language)
     two = kind is VALUE and says_two(lexed)
     alternative = None if two and form == "json" else alternative
     otherwise = lexed.has(kinds.BOUND, 0, 0) or two
@@ -310,6 +311,8 @@ def _mood_around(text: str, start: int, end: int, typeset: ExtractedAnswer, oute
         start = max(near, text.rfind("\n", near, opens) + 1, *(text.rfind(mark, near, opens - 1) for mark in "{,"))
     if not more and is_plain(text[max(start, opens - 100, text.rfind("\n", start, opens)) : opens]):
         return ASSERTED  # nearly every box
+    if outer - opens > _ENDLESS:
+        return ASSERTED  # no answer in any mood
     line = max(start, text.rfind("\n", max(start, opens - _AROUND), opens) + 1, opens - _AROUND)
     lexed = lex(text, line, min(end, outer + _AROUND))
     at = next((at for at, token in enumerate(lexed.tokens) if token.start <= typeset.start < token.end), -1)
