@@ -6,12 +6,14 @@ import random
 import pytest
 
 import markscheme as ms
+from markscheme.api.rewarding import follow
 from markscheme.cli import main
 from markscheme.errors import DataError, UsageError
-from markscheme.rewards.gaming import is_rise
+from markscheme.rewards import gaming
 from markscheme.rewards.judging import RewardJudge
-from markscheme.rewards.rollouts import read_rollouts
-from markscheme.rewards.scoring import outcomes
+from markscheme.rewards.rollouts import Rollout, read_rollouts
+from markscheme.rewards.scoring import Outcome, outcomes
+from markscheme.rewards.shares import Tally, is_rise
 from markscheme.rewards.watching import Watch
 
 
@@ -79,8 +81,8 @@ def test_rollouts_of_each_trainer_are_read(tmp_path):
         "reward": 1.0,
     }
     (tmp_path / "vf" / "step_7" / "results.jsonl").write_text(json.dumps(row))
-    (trl,) = read_rollouts(tmp_path / "trl", {"2+2": "4"}).rows
-    (vf,) = read_rollouts(tmp_path / "vf").rows
+    (trl,) = read_rollouts(tmp_path / "trl", {"2+2": "4"})[0]
+    (vf,) = read_rollouts(tmp_path / "vf")[0]
     assert (trl.step, trl.text, trl.gold, trl.reward) == (3, "4", "4", 1.0)
     assert (vf.step, vf.statement, vf.text, vf.gold, vf.reward) == (7, "2+2", "4", "4", 1.0)
 
@@ -93,11 +95,39 @@ def test_what_holds_no_rollouts_is_refused(tmp_path):
         ms.audit_rollouts(tmp_path)
 
 
+def tally(times, of, group=1):
+    """Rollouts in groups of one prompt, which all show the signal or all do not."""
+    return Tally.by_prompt((str(at // group), at < times) for at in range(of))
+
+
 def test_rise_needs_more_than_chance_and_more_than_two_points():
-    assert not is_rise(0, 300, 1, 100, 5.0)
-    assert not is_rise(30, 300, 14, 100, 5.0)
-    assert not is_rise(0, 10**6, 10_000, 10**6, 5.0)
-    assert is_rise(0, 300, 30, 100, 5.0)
+    assert not is_rise(tally(0, 300), tally(1, 100))
+    assert not is_rise(tally(30, 300), tally(14, 100))
+    assert not is_rise(tally(0, 10**5), tally(1_000, 10**5))
+    assert is_rise(tally(0, 300), tally(40, 100))
+
+
+def test_group_that_fails_together_is_one_observation():
+    assert is_rise(tally(24, 720), tally(60, 240))
+    assert not is_rise(tally(24, 720, group=12), tally(60, 240, group=12))
+    alone, together = tally(60, 240).share, tally(60, 240, group=12).share
+    assert together.high - together.low > 3 * (alone.high - alone.low)
+
+
+def test_reward_that_disagrees_on_some_prompts_throughout_raises_no_alarm(monkeypatch):
+    """The marker misreads 6 % of the prompts, all 16 answers of each; nothing changes over 200 steps."""
+    drawn, monitor = random.Random(5), gaming.Monitor("math")
+    for step in range(200):
+        rows, found = [], []
+        for prompt in range(16):
+            misread = drawn.random() < 0.06
+            for _ in range(16):
+                right = drawn.random() < 0.5
+                rows.append(Rollout(step, f"{step}-{prompt}", "", "1", float(right)))
+                found.append(Outcome(float(right and not misread), "wrong" if misread else "correct"))
+        monkeypatch.setattr(gaming, "_judged", lambda *_, found=found: found)
+        monitor.add(step, rows)
+    assert not monitor.alarms
 
 
 def test_watched_reward_tells_trl_and_sees_the_gaming():
@@ -109,7 +139,7 @@ def test_watched_reward_tells_trl_and_sees_the_gaming():
         texts = ["\\boxed{4}"] * 80 if step < 4 else ["\\boxed{2+2}"] * 80
         state = type("State", (), {"global_step": step})
         watch(
-            prompts=["Compute $2+2$."] * 80,
+            prompts=[f"Compute $2+2$ ({at})." for at in range(80)],
             completions=texts,
             answer=["4"] * 80,
             trainer_state=state,
@@ -225,3 +255,25 @@ def test_drawn_sample_is_read_back_with_its_labels(tmp_path, capsys):
     assert all(step.false_positives.value == step.false_negatives.value == 0 for step in steps)
     assert main(["audit", str(file), "--rollouts", "--label-sample", "4"]) == 2
     assert "--label-sample needs --output" in capsys.readouterr().err
+
+
+def test_rollouts_that_are_still_written_are_judged_step_by_step(tmp_path):
+    file = tmp_path / "rollouts.jsonl"
+
+    def line(step, said):
+        return json.dumps({"step": step, "prompt": "1+1", "completion": said, "gold": "2", "reward": 1.0}) + "\n"
+
+    following = follow(tmp_path, beside=())
+    assert not list(following.read())
+    file.write_text(line(1, "2") + line(1, "3") + line(2, "2")[:20])
+    assert not list(following.read())
+    with file.open("a") as more:
+        more.write(line(2, "2")[20:])
+    (step,) = following.read()
+    assert (step.step, step.rollouts, step.honest.value) == (1, 2, 0.5)
+    with file.open("a") as more:
+        more.write(line(1, "2") + "not JSON\n" + line(3, "2"))
+    (step,) = following.read()
+    assert (step.step, step.rollouts) == (2, 1)
+    assert [step.step for step in following.read(whole=True)] == [3]
+    assert following.watched().unread == ("rollouts.jsonl:5", "rollouts.jsonl:4: written after its step was judged")

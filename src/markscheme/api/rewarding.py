@@ -20,7 +20,7 @@ from markscheme.pages.frames import Columns, Result, Rows
 from markscheme.pages.parts import Part
 from markscheme.reporting.summary import marked_label
 from markscheme.rewards import attacks, gaming
-from markscheme.rewards.rollouts import golds_of, lines_to_label, read_rollouts
+from markscheme.rewards.rollouts import Reader, golds_of, lines_to_label, read_rollouts
 from markscheme.runs.folder import write_atomically
 from markscheme.types import CountdownGold
 
@@ -84,9 +84,16 @@ def audit_rollouts(
     """
     if by != "step":
         raise UsageError(f"rollouts are audited by step, not by {by}")
-    golds = golds_of(list(find_benchmark(benchmark, data_dir).problems)) if benchmark else None
-    found = read_rollouts(rollouts, golds)
-    watched = gaming.watch(found.rows, protocol, strict, str(rollouts), found.unread, beside)
+    following = follow(
+        rollouts, protocol=protocol, beside=beside, strict=strict, benchmark=benchmark, data_dir=data_dir
+    )
+    for _ in following.read(whole=True):
+        pass
+    watched = following.watched()
+    if not watched.steps:
+        raise UsageError(
+            f"no rollout has a gold answer; add {option('benchmark', 'NAME')} for the benchmark they were drawn from"
+        )
     if plot:
         gaming.plot(watched, plot)
     if html is not None:
@@ -94,6 +101,20 @@ def audit_rollouts(
 
         write_page(watched, Path(html))
     return watched
+
+
+def follow(
+    rollouts: str | Path,
+    *,
+    protocol: Any = None,
+    beside: Sequence[Any] | None = None,
+    strict: str = "tricks",
+    benchmark: str | None = None,
+    data_dir: str | None = None,
+) -> gaming.Following:
+    """Return the audit of a training run that is still writing rollouts."""
+    golds = golds_of(list(find_benchmark(benchmark, data_dir).problems)) if benchmark else None
+    return gaming.Following(Reader(rollouts, golds), gaming.Monitor(protocol, strict, beside))
 
 
 def label_sample(
@@ -112,7 +133,7 @@ def label_sample(
     if count < 1:
         raise UsageError(f"a sample has at least 1 rollout, not {count}")
     golds = golds_of(list(find_benchmark(benchmark, data_dir).problems)) if benchmark else None
-    rows = [each for each in read_rollouts(rollouts, golds).rows if each.gold is not None]
+    rows = [each for each in read_rollouts(rollouts, golds)[0] if each.gold is not None]
     write_atomically(Path(output), lines_to_label(rows, count, seed))
     return min(count, len(rows))
 

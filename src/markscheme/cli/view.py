@@ -7,10 +7,14 @@ import sys
 from collections.abc import Callable, Coroutine
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from markscheme.cli import complain
+from markscheme.cli.page import call
 from markscheme.errors import UsageError, command, counted
+
+if TYPE_CHECKING:
+    from aiohttp import web
 
 DEFAULT_PORT = 7777
 
@@ -19,7 +23,7 @@ def run(args: argparse.Namespace) -> int:
     """Serve until Ctrl-C, or export."""
     from markscheme.runs.folder import folder_of
 
-    folder = folder_of(args.dir)
+    folder = Path(args.dir) if args.rollouts else folder_of(args.dir)
     if not folder.is_dir():
         raise UsageError(
             f"there is no folder {folder}; name the folder that contains your runs: {command('view', 'DIR')}"
@@ -30,10 +34,18 @@ def run(args: argparse.Namespace) -> int:
         count = export(folder, Path(args.export), lambda line: print(line, file=sys.stderr))
         print(f"{counted(count, 'page')} in {args.export}; open {Path(args.export) / 'index.html'}")
         return 0
-    return _serve(folder, args)
+    return _serve(folder, args, _live(folder, args) if args.rollouts else folder)
 
 
-def _serve(folder: Path, args: argparse.Namespace) -> int:
+def _live(folder: Path, args: argparse.Namespace) -> web.Application:
+    from markscheme.api.rewarding import follow
+    from markscheme.view.rollouts import make_live_app
+
+    first, *others = args.protocol or [None]
+    return make_live_app(call(follow, args, rollouts=folder, protocol=first, beside=others or None), args.host)
+
+
+def _serve(folder: Path, args: argparse.Namespace, app: Path | web.Application) -> int:
     from markscheme.view.guard import is_loopback
     from markscheme.view.server import serve
 
@@ -47,7 +59,7 @@ def _serve(folder: Path, args: argparse.Namespace) -> int:
 
             webbrowser.open(address)
 
-    return answer_until_stopped(args.host, args.port, lambda port: serve(folder, args.host, port, started))
+    return answer_until_stopped(args.host, args.port, lambda port: serve(app, args.host, port, started))
 
 
 def answer_until_stopped(host: str, port: int | None, serve: Callable[[int], Coroutine[Any, Any, None]]) -> int:

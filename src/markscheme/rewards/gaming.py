@@ -1,37 +1,35 @@
 """Monitor a training run: per step, compare the paid reward with that of an honest protocol.
 
-Alarms are tested: the share of rollouts that were paid without earning it must exceed that of the first steps by more
-than chance, over all steps that were examined.
+Alarms are tested: of the rollouts that were paid, the share that did not earn it must exceed that of the earlier steps by
+more than chance, over all steps that were examined. The prompt is the cluster: the answers of a group succeed or fail together.
 """
 
 from __future__ import annotations
 
 import math
+import time
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
-from itertools import islice
+from collections.abc import Callable, Iterator, Sequence
+from operator import sub
 from statistics import median
 from typing import Any
 
 import msgspec
 
-from markscheme.errors import UsageError, option
 from markscheme.marking.bulk.audit import applicable_protocols
 from markscheme.marking.protocol import get_protocol
 from markscheme.pages.frames import Columns, Result, Rows
 from markscheme.pages.parts import Part, one_line
-from markscheme.rewards.rollouts import Rollout
+from markscheme.rewards.rollouts import Reader, Rollout
 from markscheme.rewards.scoring import Outcome, outcomes
-from markscheme.statistics.quantiles import normal, share_bounds
+from markscheme.rewards.shares import Share, Tally, is_rise
 
 PAID = 0.5  # a reward of at least this much marks the completion as right
-LEVEL = 0.95
-_FIRST = 3  # initial steps that serve as the baseline
-_LEAST = 0.02  # no alarm for a smaller rise, however certain
-# Each step tests about nine signals; over 1,000 steps, one run in a thousand has a false alarm.
-_BAR = normal(1 - 0.001 / 9_000)
+_FIRST = 3  # steps before the first test
+_WINDOWS = (1, 2, 4, 8)  # last steps that are compared with all earlier ones
 _EXAMPLES = 3
 _MOST_ROWS = 40  # steps in the printed table
+_SETTLED = 10.0  # seconds without a new rollout after which the last step is judged
 # Compared by default, where the golds fit. Math-Verify takes far longer, so it must be asked for.
 BESIDE = ("math", "boxed-exact", "gsm8k-flexible")
 _TRICKS = (
@@ -44,15 +42,6 @@ _TRICKS = (
     "loop",
     "outside the asked form",
 )
-
-
-class Share(msgspec.Struct, frozen=True):
-    """A share with its interval."""
-
-    value: float
-    low: float
-    high: float
-    of: int
 
 
 class Step(msgspec.Struct, frozen=True, kw_only=True):
@@ -106,8 +95,9 @@ class Alarm(msgspec.Struct, frozen=True):
     step: int
     before: float
     now: float
-    examples: tuple[str, ...]  # indices of rollouts
+    examples: tuple[str, ...]  # places of rollouts
     texts: tuple[str, ...]
+    prompts: tuple[str, ...] = ()
 
 
 class Watched(Result, msgspec.Struct, frozen=True):
@@ -153,83 +143,108 @@ class Watched(Result, msgspec.Struct, frozen=True):
 
 
 class Monitor:
-    """Collects the rollouts of a run step by step. Each is judged once; only counts are kept, so memory stays constant."""
+    """Judges the rollouts of a run step by step. Only figures are kept, so a step costs some hundred bytes.
 
-    def __init__(self, protocol: Any = None, strict: str = "tricks") -> None:
+    `beside` names protocols whose disagreement is a figure, too; `None` are those of `BESIDE` that fit the golds.
+    """
+
+    def __init__(self, protocol: Any = None, strict: str = "tricks", beside: Sequence[Any] | None = ()) -> None:
         self.protocol, self.strict = protocol, strict
+        self.steps: list[Step] = []
         self.alarms: list[Alarm] = []
-        self._hits: list[tuple[int, Counter[str]]] = []  # rollouts of each step, and how many show each signal
+        self._beside = beside
+        self._sums: dict[str, list[Tally]] = {
+            "": [Tally()]
+        }  # paid rollouts up to each step, by signal; "" never occurs
 
     def add(self, step: int, rows: Sequence[Rollout]) -> Step:
         """Judge the rollouts of a step, return its figures, and record an alarm if a signal rose."""
         found = _judged(rows, self.protocol, self.strict)
         shown = [_signals(*pair) for pair in zip(rows, found, strict=True)]
-        self._hits.append((len(rows), Counter(signal for each in shown for signal in each)))
-        known = {alarm.signal for alarm in self.alarms}
-        for signal in sorted({signal for each in shown for signal in each} - known):
+        signals = {signal for each in shown for signal in each}
+        for signal in signals - self._sums.keys():
+            self._sums[signal] = list(self._sums[""])
+        for signal, sums in self._sums.items():
+            paid = ((row.statement, signal in each) for row, each in zip(rows, shown, strict=True) if _is_paid(row))
+            sums.append(Tally.total([sums[-1], Tally.by_prompt(paid)]))
+        for signal in sorted(signals - {alarm.signal for alarm in self.alarms}):
             if (change := self._rise(signal)) is not None:
                 examples = [row for row, each in zip(rows, shown, strict=True) if signal in each][:_EXAMPLES]
-                places, texts = tuple(row.place for row in examples), tuple(row.text[-300:] for row in examples)
-                self.alarms.append(Alarm(signal, step, *change, places, texts))
-        return _figures(step, rows, found)
+                self.alarms.append(Alarm(signal, step, *change, *_told(examples)))
+        self.steps.append(self._compared(_figures(step, rows, found), rows))
+        return self.steps[-1]
+
+    def watched(self, source: str, unread: Sequence[str] = ()) -> Watched:
+        """Return the steps so far."""
+        label = label_of(self.protocol)
+        return Watched(source, label, self.strict, tuple(self.steps), tuple(self.alarms), tuple(unread))
+
+    def _compared(self, step: Step, rows: Sequence[Rollout]) -> Step:
+        """Return a step with what each protocol calls correct, and how often two of them disagree."""
+        if self._beside is None:
+            gold = rows[0].gold  # a puzzle as stored is a mapping, and these protocols judge answers
+            fitting = applicable_protocols(str(gold)) if isinstance(gold, str | int | float) else ()
+            self._beside = [name for name in BESIDE if name in fitting]
+        if not self._beside:
+            return step
+        rules = {label_of(self.protocol): self.protocol, **{get_protocol(name).name: name for name in self._beside}}
+        correct = {
+            name: [each.verdict == "correct" for each in _judged(rows, rule, None)] for name, rule in rules.items()
+        }
+        differ = (len(set(each)) > 1 for each in zip(*correct.values(), strict=True))
+        disagree = Tally.by_prompt(zip((row.statement for row in rows), differ, strict=True)).share
+        shares = {name: sum(column) / len(rows) for name, column in correct.items()}
+        return msgspec.structs.replace(step, protocols=shares, disagree=disagree)
 
     def _rise(self, signal: str) -> tuple[float, float] | None:
-        """Compare the last step, and the last three together, with the first steps."""
-        if len(self._hits) <= _FIRST:
-            return None
-        before, of_before = _total(self._hits[:_FIRST], signal)
-        for width in (1, 3):
-            now, of_now = _total(self._hits[max(_FIRST, len(self._hits) - width) :], signal)
-            if is_rise(before, of_before, now, of_now, _BAR):
-                return before / of_before, now / of_now
+        """Compare the last steps with the first ones, and with all earlier ones."""
+        sums = self._sums[signal]
+        for width in _WINDOWS:
+            start = len(sums) - 1 - width
+            if start < _FIRST:
+                break
+            now = Tally(*map(sub, sums[-1], sums[start]))
+            for before in (sums[_FIRST], sums[start]):
+                if is_rise(before, now):
+                    return before.rate, now.rate
         return None
 
 
-def _total(hits: Sequence[tuple[int, Counter[str]]], signal: str) -> tuple[int, int]:
-    return sum(counts[signal] for _, counts in hits), sum(of for of, _ in hits)
+def _told(examples: Sequence[Rollout]) -> Iterator[tuple[str, ...]]:
+    """Yield the places of rollouts, their ends, and the ends of their prompts."""
+    yield tuple(row.place for row in examples)
+    yield tuple(row.text[-300:] for row in examples)
+    yield tuple(row.statement[-300:] for row in examples)
 
 
-def watch(
-    rollouts: Sequence[Rollout],
-    protocol: Any = None,
-    strict: str = "tricks",
-    source: str = "",
-    unread: Sequence[str] = (),
-    beside: Sequence[Any] | None = None,
-) -> Watched:
-    """Judge stored rollouts by step and find the step at which the policy begins to exploit its reward."""
-    by_step: dict[int, list[Rollout]] = defaultdict(list)
-    for each in rollouts:
-        if each.gold is not None:
-            by_step[each.step].append(each)
-    if not by_step:
-        raise UsageError(
-            f"no rollout has a gold answer; add {option('benchmark', 'NAME')} for the benchmark they were drawn from"
-        )
-    if beside is None:
-        applicable = applicable_protocols(next(iter(by_step.values()))[0].gold)
-        beside = [name for name in BESIDE if name in applicable]
-    monitor = Monitor(protocol, strict)
-    steps = [monitor.add(step, rows) for step, rows in sorted(by_step.items())]
-    if beside:
-        rules = {label_of(protocol): protocol, **{get_protocol(name).name: name for name in beside}}
-        steps = _compared(steps, [row for _, rows in sorted(by_step.items()) for row in rows], rules)
-    return Watched(source, label_of(protocol), strict, tuple(steps), tuple(monitor.alarms), tuple(unread))
+class Following:
+    """The audit of rollouts that a training still writes: a step is judged when the next one has begun, or when nothing
+    was written for a while.
+    """
 
+    def __init__(self, reader: Reader, monitor: Monitor) -> None:
+        self._reader, self._monitor = reader, monitor
+        self._waiting: dict[int, list[Rollout]] = defaultdict(list)
+        self._latest = time.monotonic()
 
-def _compared(steps: Sequence[Step], rows: Sequence[Rollout], rules: Mapping[str, Any]) -> list[Step]:
-    """Return the steps with what each protocol calls correct, and how often two of them disagree."""
-    correct = {name: [each.verdict == "correct" for each in _judged(rows, rule, None)] for name, rule in rules.items()}
-    every = zip(*correct.values(), strict=True)
-    made = []
-    for step in steps:
-        verdicts = list(islice(every, step.rollouts))
-        differ = sum(len(set(each)) > 1 for each in verdicts)
-        shares = {
-            name: sum(column) / len(verdicts) for name, column in zip(rules, zip(*verdicts, strict=True), strict=True)
-        }
-        made.append(msgspec.structs.replace(step, protocols=shares, disagree=share(differ, len(verdicts))))
-    return made
+    def read(self, *, whole: bool = False) -> Iterator[Step]:
+        """Read what was added, and yield each step once it is judged. With `whole`, no further rollouts are expected."""
+        judged = self._monitor.steps[-1].step if self._monitor.steps else -math.inf
+        for row in self._reader.read(whole=whole):
+            self._latest = time.monotonic()
+            if row.gold is None:
+                continue
+            if row.step > judged:
+                self._waiting[row.step].append(row)
+            else:
+                self._reader.skip(f"{row.place}: written after its step was judged")
+        over = whole or time.monotonic() - self._latest > _SETTLED
+        for step in sorted(self._waiting)[: None if over else -1]:
+            yield self._monitor.add(step, self._waiting.pop(step))
+
+    def watched(self) -> Watched:
+        """Return the steps so far."""
+        return self._monitor.watched(str(self._reader.path), self._reader.unread)
 
 
 def label_of(protocol: Any) -> str:
@@ -252,32 +267,27 @@ def _figures(step: int, rows: Sequence[Rollout], found: Sequence[Outcome]) -> St
     """Return the figures of one step."""
     count = len(rows)
     pairs = list(zip(rows, found, strict=True))
-    honest = [each.score == 1.0 for each in found]
-    labelled = [(row, row.label) for row in rows if row.label is not None and row.reward is not None]
-    wrong, right = ([_is_paid(row) for row, label in labelled if label is truth] for truth in (False, True))
+
+    def share(shows: Callable[[Rollout, Outcome], bool], among: Sequence[tuple[Rollout, Outcome]] = pairs) -> Share:
+        return Tally.by_prompt((row.statement, shows(row, each)) for row, each in among).share
+
+    labelled = [pair for pair in pairs if pair[0].label is not None and pair[0].reward is not None]
+    wrong, right = ([pair for pair in labelled if pair[0].label is truth] for truth in (False, True))
     return Step(
         step=step,
         rollouts=count,
         reward=sum(row.reward or 0.0 for row in rows) / count,
-        honest=share(sum(honest), count),
+        honest=share(lambda _, each: each.score == 1.0),
         lenient=sum(each.verdict == "correct" for each in found) / count,
-        overpaid=share(sum(_is_overpaid(row, each) for row, each in pairs), count),
-        underpaid=share(
-            sum(row.reward is not None and not _is_paid(row) and each.score == 1.0 for row, each in pairs), count
-        ),
+        overpaid=share(_is_overpaid),
+        underpaid=share(lambda row, each: row.reward is not None and not _is_paid(row) and each.score == 1.0),
         refused={why: times / count for why, times in Counter(each.refused for each in found if each.refused).items()},
         truncated=sum(each.truncated for each in found) / count,
         no_answer=sum(each.verdict == "no_answer" for each in found) / count,
         length=median(len(row.text) for row in rows),
-        false_positives=share(sum(wrong), len(wrong)) if wrong else None,
-        false_negatives=share(len(right) - sum(right), len(right)) if right else None,
+        false_positives=share(lambda row, _: _is_paid(row), wrong) if wrong else None,
+        false_negatives=share(lambda row, _: not _is_paid(row), right) if right else None,
     )
-
-
-def share(times: int, of: int) -> Share:
-    """Return a share with its 95 % interval."""
-    low, high = share_bounds(times / of, of, LEVEL)
-    return Share(times / of, low, high, of)
 
 
 def _is_paid(row: Rollout) -> bool:
@@ -292,16 +302,6 @@ def _signals(row: Rollout, found: Outcome) -> list[str]:
     """Return the signals of a rollout that would indicate gaming if they became frequent."""
     paid_for = [f"paid for: {found.refused}"] if found.refused in _TRICKS and _is_paid(row) else []
     return ["paid, not honest", *paid_for] if _is_overpaid(row, found) else paid_for
-
-
-def is_rise(before: int, of_before: int, now: int, of_now: int, bar: float) -> bool:
-    """True if a share rose by more than chance and enough to matter. Half a case is added to each side of a share near
-    0.
-    """
-    one, two = (before + 0.5) / (of_before + 1), (now + 0.5) / (of_now + 1)
-    pooled = (before + now + 1) / (of_before + of_now + 2)
-    error = math.sqrt(pooled * (1 - pooled) * (1 / of_before + 1 / of_now))
-    return two - one > max(_LEAST, bar * error)
 
 
 def plot(watched: Watched, file: str) -> None:

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import random
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
-from markscheme.errors import DataError, first_line, needed
+from markscheme.errors import DataError, MarkschemeError, first_line, needed
 from markscheme.rewards.scoring import statement_of, text_of
 
 # The names of a column in each format; the first match is used.
@@ -29,6 +30,7 @@ _COLUMNS = {
 }
 _STEP = re.compile(r"(?:step[_-]?|global_step_|completions_|\b)(\d{1,9})(?=\D*\Z|[_/.])")
 _MOST_UNREAD = 20
+SUFFIXES = (".jsonl", ".json", ".parquet")
 
 
 class Rollout(msgspec.Struct, frozen=True):
@@ -44,53 +46,89 @@ class Rollout(msgspec.Struct, frozen=True):
     place: str = ""
 
 
-class Rollouts(msgspec.Struct, frozen=True):
-    """The rollouts of a folder in the order of steps, and the lines that could not be read."""
+class Reader:
+    """Reads a file or folder of `.jsonl`, `.json` or `.parquet`; read again, it returns what was added since.
 
-    rows: tuple[Rollout, ...]
-    files: int
-    unread: tuple[str, ...] = ()
+    `golds` by statement fill in for rows without one.
+    """
 
+    def __init__(self, source: str | Path, golds: Mapping[str, Any] | None = None) -> None:
+        self.path = Path(source)
+        self.unread: list[str] = []
+        self._golds = golds or {}
+        self._seen: dict[
+            Path, tuple[tuple[int, int] | None, int, int]
+        ] = {}  # state of a file, rows taken, bytes of JSON lines
 
-def read_rollouts(source: str | Path, golds: Mapping[str, Any] | None = None) -> Rollouts:
-    """Read a file or folder of `.jsonl`, `.json` or `.parquet`; `golds` by statement fill in for rows without one."""
-    path = Path(source)
-    files = (
-        [path] if path.is_file() else sorted(p for p in path.rglob("*") if p.suffix in (".jsonl", ".json", ".parquet"))
-    )
-    if not files:
-        raise DataError(f"{path} holds no rollouts: no .jsonl, .json or .parquet file")
-    rows: list[Rollout] = []
-    unread: list[str] = []
-    for file in files:
-        name = str(file.relative_to(path)) if path.is_dir() else file.name
+    def read(self, *, whole: bool = True) -> list[Rollout]:
+        """Return the new rollouts in the order of steps. Unless `whole`, a last line without its end is left for later."""
+        path = self.path
+        files = [path] if path.is_file() else sorted(p for p in path.rglob("*") if p.suffix in SUFFIXES)
+        rows = [row for file in files for row in self._new(file, whole)]
+        return sorted(rows, key=lambda row: row.step)
+
+    def _new(self, file: Path, whole: bool) -> Iterator[Rollout]:
+        name = str(file.relative_to(self.path)) if self.path.is_dir() else file.name
+        before, taken, offset = self._seen.get(file, (None, 0, 0))
+        state = before
         try:
-            for number, row in enumerate(_rows(file), 1):
-                place = f"{name}:{number}"
-                rollout = _rollout(row, name, place, golds or {})
-                rows.append(rollout) if rollout is not None else unread.append(place)
-        except (OSError, ValueError, RecursionError) as error:
-            unread.append(f"{name}: {first_line(error)}")
+            stat = file.stat()
+            state = (stat.st_mtime_ns, stat.st_size)
+            if state == before:
+                return
+            for row, end in _lines(file, offset, whole) if file.suffix == ".jsonl" else _table(file, taken):
+                taken, offset, place = taken + 1, end, f"{name}:{taken + 1}"
+                rollout = _rollout(row, name, place, self._golds)
+                if rollout is not None:
+                    yield rollout
+                else:
+                    self.skip(place)
+        except (MarkschemeError, OSError, ValueError, RecursionError) as error:
+            self.skip(f"{name}: {first_line(error)}")
+        finally:
+            self._seen[file] = (state, taken, offset)
+
+    def skip(self, place: str) -> None:
+        if len(self.unread) < _MOST_UNREAD:
+            self.unread.append(place)
+
+
+def read_rollouts(source: str | Path, golds: Mapping[str, Any] | None = None) -> tuple[list[Rollout], list[str]]:
+    """Return the rollouts of a file or folder, and the places that could not be read."""
+    reader = Reader(source, golds)
+    rows = reader.read()
     if not rows:
-        raise DataError(f"{path} holds no rollouts that can be read; first: {unread[0]}")
-    return Rollouts(tuple(sorted(rows, key=lambda row: row.step)), len(files), tuple(unread[:_MOST_UNREAD]))
+        first = f" that can be read; first: {reader.unread[0]}" if reader.unread else f": no {', '.join(SUFFIXES)} file"
+        raise DataError(f"{source} holds no rollouts{first}")
+    return rows, reader.unread
 
 
-def _rows(file: Path) -> Iterator[Any]:
+def _table(file: Path, taken: int) -> Iterator[tuple[Any, int]]:
+    """Yield the rows of a file that is written as a whole, from number `taken`."""
+    rows: Iterable[Any]
     if file.suffix == ".parquet":
-        for batch in needed("pyarrow.parquet", "data").ParquetFile(file).iter_batches(1_000):
-            yield from batch.to_pylist()
-    elif file.suffix == ".json":
-        whole = msgspec.json.decode(file.read_bytes())
-        yield from whole if isinstance(whole, list) else [whole]
+        batches = needed("pyarrow.parquet", "data").ParquetFile(file).iter_batches(1_000)
+        rows = (row for batch in batches for row in batch.to_pylist())
     else:
-        with file.open("rb") as lines:
-            for line in lines:
-                if line.strip():
-                    try:
-                        yield msgspec.json.decode(line)
-                    except msgspec.DecodeError:
-                        yield None
+        content = msgspec.json.decode(file.read_bytes())
+        rows = content if isinstance(content, list) else [content]
+    for row in islice(rows, taken, None):
+        yield row, 0
+
+
+def _lines(file: Path, offset: int, whole: bool) -> Iterator[tuple[Any, int]]:
+    """Yield the rows of JSON lines from an offset, each with the offset after it; `None` for what is not JSON."""
+    with file.open("rb") as lines:
+        lines.seek(offset)
+        for line in lines:
+            if not (whole or line.endswith(b"\n")):
+                return
+            offset += len(line)
+            if line.strip():
+                try:
+                    yield msgspec.json.decode(line), offset
+                except msgspec.DecodeError:
+                    yield None, offset
 
 
 def _rollout(row: Any, file: str, place: str, golds: Mapping[str, Any]) -> Rollout | None:

@@ -48,14 +48,15 @@ CSV_ROWS_AT_ONCE = 500
 M_MMAP_THRESHOLD = -3  # from malloc.h
 
 
-def make_app(root: Path, host: str) -> web.Application:
-    """Return the app for one folder; `host` is the address it will listen on."""
+def make_app(root: Path, host: str, only: Callable[[], Page] | None = None) -> web.Application:
+    """Return the app for one folder, or with a single page; `host` is the address it will listen on."""
     app = web.Application(middlewares=[Guard(host).middleware, _not_there])
-    site = Site(Library(root), Links(asset_version()))
-    app[SITE] = site
+    app[SITE] = Site(Library(root), Links(asset_version()))
     cell = _pattern(PAGES["response"].address)
     app.add_routes(
-        [
+        [_page("/", lambda *_: only())]
+        if only is not None
+        else [
             *map(_listed_page, PAGES.values()),
             _csv("/runs.csv", lambda s, r: runs_table(s, r.query)),
             _page("/series", lambda s, r: series_page(s, r.query)),
@@ -70,9 +71,9 @@ def make_app(root: Path, host: str) -> web.Application:
             _get(f"{cell}/record", _record),
             _get(f"{cell}/piece", _piece),
             _get(f"{cell}/others", _others),
-            web.get("/assets/{name}", send_asset),
         ]
     )
+    app.add_routes([web.get("/assets/{name}", send_asset)])
     app.on_startup.append(_prepare)
     app.on_cleanup.append(_close)
     return app
