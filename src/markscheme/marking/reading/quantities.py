@@ -11,8 +11,9 @@ from msgspec.structs import replace
 from markscheme.marking.reading import kinds
 from markscheme.marking.reading.lexer import Lexed
 from markscheme.marking.reading.number_words import total
-from markscheme.marking.reading.words import FUNCTIONS
+from markscheme.marking.reading.words import FUNCTIONS, listed
 
+LETTERS_IN_WORDS: Final = frozenset(listed("letters_in_words"))
 _CONSTANTS: Final = ("pi", "infinity", "inf")
 _OPERAND: Final = kinds.NUMBER | kinds.OPEN | kinds.SYMBOL | kinds.LETTER | kinds.OTHER
 _EDGE_FORMS: Final = kinds.EMPHASIS | kinds.COLON | kinds.COMMA
@@ -59,22 +60,20 @@ def number_or_formula(lexed: Lexed, first: int, last: int) -> Value | None:
         if here & kinds.NUMBER or (here & (kinds.WORD | kinds.LETTER) and _opens_expression(lexed, at, last)):
             rooted = at > first and lexed.said(at - 1, at - 1) == "√"
             value = _plain(lexed, at - rooted, last)
-            negative = at > first and tokens[at - 1].kinds & kinds.MINUS
-            return replace(value, content=f"-{value.content}") if negative else value
-        if here & kinds.NUMERAL:
+        elif here & kinds.NUMERAL:
             value = _spelled(lexed, at, last)
-            signed = "-" if value.content[0].isdigit() else "minus "
-            negative = at > first and tokens[at - 1].kinds & kinds.MINUS
-            return replace(value, content=f"{signed}{value.content}") if negative else value
+        else:
+            continue
+        signed = "minus " if value.content[0].isalpha() and here & kinds.NUMERAL else "-"
+        negative = at > first and tokens[at - 1].kinds & kinds.MINUS
+        return replace(value, content=f"{signed}{value.content}") if negative else value
     return None
 
 
 def _ends_in_words(lexed: Lexed, at: int, last: int) -> bool:
     """True for the last number of a sum in words: the 8 of "21 red hats - green hats 8 = 13"."""
-    before, following = (
-        lexed.tokens[at - 1].kinds,
-        [token.kinds for token in lexed.tokens[at + 1 : min(at + 2, last) + 1]],
-    )
+    before = lexed.tokens[at - 1].kinds
+    following = [token.kinds for token in lexed.tokens[at + 1 : min(at + 2, last) + 1]]
     equated = len(following) > 1 and following[0] & kinds.EQUALS and following[1] & kinds.NUMBER
     return bool(equated and before & kinds.WORD) and not before & ~(kinds.WORD | kinds.UNIT | kinds.FILLER)
 
@@ -166,17 +165,9 @@ def _formulas(lexed: Lexed, at: int, last: int) -> Value:
             end = place
         elif not tokens[place].kinds & (kinds.COMMA | kinds.EQUALS | kinds.OTHER | kinds.EMPHASIS | _JOINS):
             break
-    if end != at and tokens[end].kinds & kinds.FORMULA and _names_another(lexed, at, end):
-        at = end
     if end == at:
         return Value(at, at, inside(lexed.said(at, at)))
     return Value(at, end, _said(lexed, at, end))
-
-
-def _names_another(lexed: Lexed, first: int, last: int) -> bool:
-    """True if the last of several equations defines something other than the first: `$c = 14$ and $a = 2c = 28$`."""
-    left, equals, _ = lexed.said(last, last).partition("=")
-    return bool(equals) and left.strip(" $\\(") != lexed.said(first, first).partition("=")[0].strip(" $\\(")
 
 
 def inside(formula: str) -> str:
@@ -197,12 +188,8 @@ def _plain(lexed: Lexed, at: int, last: int) -> Value:
         if here & kinds.NUMBER and before.kinds & kinds.NUMBER and "/" not in said:
             break  # 3 7 dollar books
         if here & kinds.NUMBER and measured and before.kinds & kinds.WORD and not before.kinds & _JOINS:
-            compound = (
-                place < last
-                and _is_measure(lexed.said(place - 1, place - 1))
-                and _is_measure(lexed.said(place + 1, place + 1))
-            )
-            if not compound:  # 1 hour 15 minutes, but 3 Tagen 12 Äpfel
+            units = (lexed.said(place - 1, place - 1), lexed.said(place + 1, place + 1)) if place < last else ("",)
+            if not all(map(is_measure, units)):  # 1 hour 15 minutes, but 3 Tagen 12 Äpfel
                 break
             measured = False
         if here & _COUNTED or (here & (kinds.WORD | kinds.LETTER) and _is_symbol(said, token.start - before.end)):
@@ -237,8 +224,8 @@ def _plain(lexed: Lexed, at: int, last: int) -> Value:
     return Value(at, end, _said(lexed, at, end))
 
 
-def _is_measure(unit: str) -> bool:
-    """True if equality knows a unit, and so can add 15 minutes to an hour."""
+def is_measure(unit: str) -> bool:
+    """True if equality knows a unit, and so can add 15 minutes to an hour or tell them from 15 seconds."""
     from markscheme.marking.equality.units import read_unit
 
     measure = read_unit(unit)
@@ -248,7 +235,7 @@ def _is_measure(unit: str) -> bool:
 def _is_symbol(said: str, gap: int) -> bool:
     return (
         (len(said) > 1 and said.lower() in FUNCTIONS)
-        or (len(said) == 1 and said < _GREEK_END and said not in ("a", "A", "I", "à"))
+        or (len(said) == 1 and said < _GREEK_END and said not in LETTERS_IN_WORDS)
         or (len(said) == 2 and gap == 0 and said < _GREEK_END)
     )
 

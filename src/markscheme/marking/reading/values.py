@@ -7,7 +7,7 @@ from typing import Final, Literal, NamedTuple
 
 from markscheme.marking.reading import kinds
 from markscheme.marking.reading.lexer import Lexed
-from markscheme.marking.reading.quantities import EDGES, Value, inside, quantity_in
+from markscheme.marking.reading.quantities import EDGES, LETTERS_IN_WORDS, Value, inside, quantity_in
 
 WORD_CLASSES: Final = {
     name.lower(): kinds.CLASSES[name] for name in ("YES", "NO", "TRUE", "FALSE", "NONE", "ALL", "UNKNOWN")
@@ -46,7 +46,9 @@ _OPENS_MATHEMATICS: Final = re.compile(rf"(?!{_TYPE})\\[a-z]{{1,12}}\s?\{{\Z")
 _LETTER_INSIDE: Final = re.compile(r"\A.*?([A-J])[\s).]*\}?\Z")
 _LONGEST_SET: Final = 5  # letters of several choices, or of the name of one
 _SET: Final = re.compile(r"A?B?C?D?E?F?G?H?I?J?")
+_JOINT: Final = kinds.AND | kinds.OR
 _LEADING: Final = kinds.EMPHASIS | kinds.COLON | kinds.EQUALS | kinds.OPEN
+_SMALL_WORD: Final = kinds.FILLER | kinds.WITHIN  # an article
 _TRAILING: Final = kinds.EMPHASIS | kinds.COMMA | kinds.CLOSE | kinds.OPEN
 
 
@@ -73,7 +75,8 @@ def _letters(lexed: Lexed, first: int, last: int) -> Value | None:
     listed = _is_label(lexed, begin)
     for at in found[1:]:
         joined = at - end <= 5 and all(_joins(lexed, place) for place in range(end + 1, at))
-        labelled = listed and _is_label(lexed, at) and not _divides(lexed, end + 1, at)
+        apart = lexed.has(kinds.NOT | kinds.BAD | kinds.IS, end + 1, at - 1) or ";" in lexed.said(end, at)
+        labelled = listed and _is_label(lexed, at) and not apart
         if (not joined and not labelled) or is_refused(lexed, at, last):
             break
         if label(lexed, at) not in letters:
@@ -87,11 +90,6 @@ def _is_label(lexed: Lexed, at: int) -> bool:
     text, token = lexed.text, lexed.tokens[at]
     bracketed = text[token.start - 1 : token.start] in ("(", "[") and text[token.end : token.end + 1] in (")", "]")
     return bracketed or text.startswith(" (", token.end)
-
-
-def _divides(lexed: Lexed, first: int, end: int) -> bool:
-    said = kinds.NOT | kinds.BAD | kinds.IS
-    return lexed.has(said, first, end - 1) or any(lexed.said(at, at)[:1] == ";" for at in range(first, end))
 
 
 def is_refused(lexed: Lexed, at: int, last: int) -> bool:
@@ -145,7 +143,12 @@ def is_choice(lexed: Lexed, at: int) -> bool:
     if lexed.text[after : after + 1] in ("*", "^", "_") and not lexed.text.startswith("**", after):
         return False  # E*2
     following = lexed.tokens[at + 1] if at + 1 < len(lexed.tokens) else None
-    if said not in "AI" or following is None or not following.kinds & kinds.WORD or following.start > token.end + 1:
+    if (
+        said not in LETTERS_IN_WORDS
+        or following is None
+        or not following.kinds & kinds.WORD
+        or following.start > token.end + 1
+    ):
         return True
     before = lexed.tokens[at - 1].kinds if at else 0
     return bool(before & (kinds.OPTION | kinds.ANSWER) or following.kinds & _AFTER_LABEL)
@@ -155,14 +158,10 @@ def _word(lexed: Lexed, kind: Kind, first: int, last: int) -> Value | None:
     for at in range(first, last + 1):
         word = kind.word(lexed, at)
         if word is not None and not (kind.classes and _is_determiner(lexed, at, first, last)):
-            other = kind.word(lexed, at + 2) if at + 2 <= last and _offers(lexed, at + 1) else None
+            joint = at + 2 <= last and (lexed.tokens[at + 1].kinds & _JOINT or lexed.said(at + 1, at + 1) == "/")
+            other = kind.word(lexed, at + 2) if joint else None  # "yes or no", "yes/no"
             return Value(at, at, word) if other in (None, word) else None
     return None
-
-
-def _offers(lexed: Lexed, at: int) -> bool:
-    """True for the "or" of "yes or no", "yes/no", "yes and no"."""
-    return bool(lexed.tokens[at].kinds & (kinds.OR | kinds.AND)) or lexed.said(at, at) == "/"
 
 
 def _is_determiner(lexed: Lexed, at: int, first: int, last: int) -> bool:
@@ -190,11 +189,8 @@ def _words(lexed: Lexed, first: int, last: int) -> Value | None:
     tokens, letter = lexed.tokens, first
     while letter < last and tokens[letter].kinds & (kinds.OPEN | kinds.EMPHASIS):
         letter += 1
-    if (
-        letter < last
-        and tokens[letter].kinds & kinds.LETTER
-        and lexed.said(letter + 1, letter + 1) in (")", "]", ".", ":")
-    ):
+    lettered = letter < last and tokens[letter].kinds & kinds.LETTER
+    if lettered and lexed.said(letter + 1, letter + 1) in (")", "]", ".", ":"):
         following = lexed.said(letter + 2, letter + 2) if letter + 2 <= last else ""
         if len(following) != 1 or not following.isupper():
             first = letter + 2  # (A) moss, but not H. G. Wells
@@ -206,13 +202,11 @@ def _words(lexed: Lexed, first: int, last: int) -> Value | None:
             last = at - 1  # "carbon dioxide (CO2)"
             break
     if lexed.has(words, first, last):
-        while first < last and (tokens[first].kinds & _LEADING or _is_article(lexed, first)):
+        while first < last and (
+            tokens[first].kinds & _LEADING
+            or (tokens[first].kinds & _SMALL_WORD and tokens[first].end - tokens[first].start < 5)
+        ):
             first += 1
         while last >= first and tokens[last].kinds & _TRAILING:
             last -= 1
     return Value(first, last, lexed.said(first, last).strip()) if first <= last else None
-
-
-def _is_article(lexed: Lexed, at: int) -> bool:
-    said = lexed.said(at, at)
-    return len(said) < 5 and bool(lexed.words.classes(said.lower()) & (kinds.FILLER | kinds.WITHIN))

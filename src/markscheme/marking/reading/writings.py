@@ -7,6 +7,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
+from markscheme.marking.reading.quantities import is_measure
 from markscheme.marking.reading.words import either
 
 _NOTE: Final = re.compile(r"<<[^<>\n]{0,200}>>")
@@ -35,7 +36,7 @@ def other_writing(content: str, form: str, exclaimed: bool = False) -> str | Non
     conclusion = _conclusion(content) if form == "boxed" else None
     result = _result(conclusion or content) or conclusion
     measured = _MEASURED.fullmatch(result or content) if form != "boxed" else None
-    return measured[1] if measured is not None and not _is_known_unit(measured[2]) else result
+    return measured[1] if measured is not None and not is_measure(measured[2].strip(" ./")) else result
 
 
 def _conclusion(content: str) -> str | None:
@@ -44,14 +45,6 @@ def _conclusion(content: str) -> str | None:
         return None
     rows = [row for row in _ROWS.sub("\n", content).split("\n") if row.strip()]
     return _REMARK_INSIDE.sub(" ", _ARROW.split(rows[-1])[-1]).strip(" .$") if rows else None
-
-
-def _is_known_unit(unit: str) -> bool:
-    """True if equality knows a unit, and so can tell 3 hours from 3 minutes."""
-    from markscheme.marking.equality.units import read_unit
-
-    measure = read_unit(unit.strip(" ./"))
-    return measure is not None and not measure.word
 
 
 def _result(content: str) -> str | None:
