@@ -289,8 +289,10 @@ def is_called_bad(tokens: list[Token], first: int, last: int) -> bool:
         elif here & (kinds.BAD | kinds.FALSE) and place < near:
             return not denied
         elif here & (kinds.GOOD | kinds.ANSWER | kinds.OPTION):
-            trap = place + first < last and tokens[first + place + 1].kinds & kinds.BAD  # "the most likely trap"
-            return not denied if trap else denied
+            after = [each.kinds for each in tokens[first + place + 1 : min(first + place + 2, last) + 1]]
+            trap = after and after[0] & kinds.BAD  # "the most likely trap"
+            final = first + place + len(after) == last and any(each & kinds.NOT for each in after)  # 5 सही उत्तर नहीं है
+            return not denied if trap else denied or final
     return False
 
 

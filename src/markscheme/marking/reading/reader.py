@@ -58,7 +58,7 @@ _LETTERED: Final = re.compile(r"[^\W\d_]")
 _WORD: Final = re.compile(WORD_PATTERN)
 _CODE: Final = re.compile(r"__\w+__")
 _COMMANDS: Final = re.compile(r"\\(?:begin|end)\s?\{[a-z]+\}|\\text\s?\{\s?[^{}\s]*\s?\}|\\[a-zA-Z]+")
-_MARKED: Final = re.compile(r"__|[.!?]\s|[:#？。]|\d\s\d|[(\[][A-J][)\]]")
+_MARKED: Final = re.compile(r"__|[.!]\s|[?:#？。]|\d\s\d|[(\[][A-J][)\]]")
 _NOT_ALL: Final = MOODY | kinds.ASK | kinds.REMARK | kinds.STEP | kinds.IS | kinds.IF
 
 
