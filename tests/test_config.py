@@ -17,7 +17,7 @@ from markscheme.errors import UsageError
         ({"max_samples": 2_000_000}, "--max-samples cannot be 2000000"),
         ({"temperature": float("inf")}, "--temperature cannot be inf"),
         ({"top_p": 2.0}, "--top-p cannot be 2:"),
-        ({"fewshot": "three"}, "--fewshot cannot be 'three': expected `int"),
+        ({"fewshot": "three"}, "--fewshot cannot be 'three': it must be a whole number"),
         ({"nonsense": 1}, "there is no option 'nonsense'"),
     ],
 )

@@ -369,6 +369,7 @@ def plain(value: Any) -> Any:
     return tuple(map(plain, value)) if isinstance(value, list | tuple | range) else value
 
 
+_KINDS = {"int": "a whole number", "float": "a number", "str": "a text", "bool": "True or False", "array": "a list"}
 _LIMITS = {">=": "of at least", ">": "above", "<=": "of at most", "<": "below"}
 
 
@@ -378,12 +379,12 @@ def _complaint(error: str, options: Mapping[str, Any]) -> str:
     name = re.match(r"\w*", path)[0]  # type: ignore[index]  # matches the empty text at least
     if name not in options:
         return f"these options do not fit: {error}"
-    wanted = re.fullmatch(r"Expected `(int|float)` (>=|>|<=|<) (\S+)", reason)
-    if wanted is None:
-        return f"{option(name)} cannot be {options[name]!r}: {reason[0].lower()}{reason[1:]}"
-    kind, limit = {"int": "a whole number", "float": "a number"}[wanted[1]], _LIMITS[wanted[2]]
-    given = f"{options[name]:g}" if isinstance(options[name], int | float) else repr(options[name])
-    return f"{option(name)} cannot be {given}: it must be {kind} {limit} {float(wanted[3]):g}"
+    given = f"{options[name]:g}" if isinstance(options[name], float) else repr(options[name])
+    wanted = re.fullmatch(r"Expected `(\w+)[^`]*`(?:, got `\w+`| (>=|>|<=|<) (\S+))", reason)
+    if wanted is None or wanted[1] not in _KINDS:
+        return f"{option(name)} cannot be {given}: {reason[0].lower()}{reason[1:]}"
+    limit = f" {_LIMITS[wanted[2]]} {float(wanted[3]):g}" if wanted[2] else ""
+    return f"{option(name)} cannot be {given}: it must be {_KINDS[wanted[1]]}{limit}"
 
 
 def is_text(value: str) -> bool:

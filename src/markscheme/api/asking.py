@@ -199,7 +199,8 @@ def judge(
     """
     for each in options:
         if each in NOT_FOR_JUDGES:
-            raise UsageError(f"a judge is asked about existing responses: leave {option(each)} out")
+            instead = f"; {option('votes')} sets how often it is asked" if each == "samples" else ""
+            raise UsageError(f"a judge is asked about existing responses: leave {option(each)} out{instead}")
     asked = JudgeOptions(name=name, which=which, share=share, swap=swap, template=template)
     config = {"model": model, **options, **({} if votes is None else {"samples": votes})}
     source = path_of(run)

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, ClassVar
 
-from markscheme.api.reports import Some, named_benchmark, paths_of
+from markscheme.api.reports import Some, named_benchmark, open_runs
 from markscheme.api.run import Run
 from markscheme.benchmarks import Benchmark, benchmarks, with_examples
 from markscheme.benchmarks import benchmark as find_benchmark
@@ -18,7 +18,6 @@ from markscheme.models import backend_names
 from markscheme.pages.frames import Columns, Listing, Result, Rows, Several
 from markscheme.pages.parts import Part
 from markscheme.prompts import prompts_sha256
-from markscheme.runs.folder import find_runs
 from markscheme.types import Question
 
 
@@ -118,7 +117,7 @@ def push(*runs: Some, to: str, public: bool = False, model_repo: str | None = No
     """
     from markscheme.tracking import push_runs
 
-    return list(push_runs(find_runs(paths_of(runs)), to, public=public, model_repo=model_repo))
+    return list(push_runs(open_runs(runs), to, public=public, model_repo=model_repo))
 
 
 def export(*runs: Some, to: str = "inspect", output: str | Path = "logs", redact: bool = False) -> list[Path]:
@@ -131,7 +130,7 @@ def export(*runs: Some, to: str = "inspect", output: str | Path = "logs", redact
     from markscheme.plugins.results_export import FORMATS, export_results
     from markscheme.runs.archive import SUFFIX, pack
 
-    opened, place = find_runs(paths_of(runs)), Path(output)
+    opened, place = open_runs(runs), Path(output)
     if redact and place.suffix != SUFFIX:
         raise UsageError(f"{option('redact')} works on an archive; name one with {option('output', f'FILE{SUFFIX}')}")
     if to not in ("inspect", *FORMATS):

@@ -70,11 +70,9 @@ def report(
     `where` selects runs by their settings: `"max_tokens=4096"`.
     """
     named = list(paths_of(runs))
-    opened = chosen(_names(where) or (), folder.find_runs(named))
+    opened = chosen(_names(where) or (), open_runs(named))
     if len(opened) > len(named):  # a folder of runs has no fixed order
         opened = ordered(opened)
-    if not opened:
-        raise UsageError("name a run, or a folder of runs: ms.report(run), ms.report('runs')")
     names = list(dict.fromkeys(name for text in _names(metric) or () for name in text.split(",")))
     ks = (pass_k,) if isinstance(pass_k, int) else pass_k
     if ks and not all(isinstance(k, int) and k >= 1 for k in ks):
@@ -98,7 +96,7 @@ def suspects(*runs: Some, least: int = 3) -> Suspects:
     """Return problems where at least this many models agree on an answer other than the gold, and more than on the gold."""
     if least < 1:
         raise UsageError(f"{option('least')} is a whole number from 1 up, not {least}")
-    return Suspects(find_suspects(folder.find_runs(paths_of(runs)), least), least)
+    return Suspects(find_suspects(open_runs(runs), least), least)
 
 
 def verify(
@@ -118,7 +116,7 @@ def verify(
     places, keys = list(paths_of(runs)), Path(signature) if signature is not None else None
     if sign is not None and (packed := next((each for each in places if folder.folder_of(each) != Path(each)), None)):
         raise UsageError(f"{packed} is packed; sign the folder, then pack it: the signature is packed with it")
-    opened = folder.find_runs(places)
+    opened = open_runs(places)
     verified = [verify_run(each, workers, keys) for each in opened]
     # A judge's replies are a run of their own.
     judges = [file.parent for each in opened for file in sorted(each.path.glob("judges/*/manifest.json"))]
@@ -173,7 +171,7 @@ def series(
     between: Sequence[int] = (),
 ) -> list[OverSteps]:
     """Return one series over training steps for each benchmark: `.series.points`, `.series.best`, `.sentence`."""
-    return series_of(folder.find_runs(paths_of(runs)), metric, protocol, _population(these_problems), between)
+    return series_of(open_runs(runs), metric, protocol, _population(these_problems), between)
 
 
 def audit(
@@ -298,6 +296,13 @@ def paths_of(runs: Iterable[Any]) -> Iterator[Path]:
             yield from paths_of(each)
         else:
             yield path_of(each)
+
+
+def open_runs(runs: Iterable[Any]) -> list[folder.Run]:
+    """Open the runs that were named, of which there must be one."""
+    if not (named := list(paths_of(runs))):
+        raise UsageError("name a run, or a folder of runs, such as 'runs'")
+    return folder.find_runs(named)
 
 
 def named_benchmark(benchmark: Any) -> str | None:

@@ -27,7 +27,7 @@ POLARS = {str: "String", int: "Int64", int | None: "Int64", float: "Float64", bo
 ARROW = {str: "string", int: "int64", int | None: "int64", float: "float64", bool: "bool_"}
 PANDAS = {int: "int64", int | None: "Int64", float: "float64", bool: "bool"}
 
-FORMS = ("markdown", "latex", "json", "csv")
+FORMS = ("markdown", "latex", "json", "csv")  # CSV, the last, is for what has rows
 
 
 class Frames:
@@ -86,9 +86,10 @@ class Printed:
 
     def text(self, form: str = "markdown") -> str:
         """Return what the command prints as Markdown, LaTeX, JSON or CSV."""
-        if form not in FORMS:
-            raise UsageError(f"there is no format {form!r}; there are {', '.join(FORMS)}")
-        if form == "csv" and isinstance(self, Frames):
+        forms = FORMS if isinstance(self, Frames) else FORMS[:-1]
+        if form not in forms:
+            raise UsageError(f"there is no format {form!r}; there are {', '.join(forms)}")
+        if isinstance(self, Frames) and form == "csv":
             return csv_text(self.rows())
         return json_text(self.content()) if form == "json" else written_page(form, self.page())
 
