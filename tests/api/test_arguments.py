@@ -52,7 +52,7 @@ def test_runs_when_given_as_a_list_a_path_or_themselves_then_all_mean_the_same(n
 
 
 WRONG = [
-    (lambda nano: ms.report(), UsageError, r"ms\.report\(run\)"),
+    (lambda nano: ms.report(), UsageError, r"name a run"),
     (lambda nano: ms.report(3), UsageError, "not by a int"),
     (lambda nano: ms.report(nano, pass_k=0), UsageError, "pass_k takes whole numbers"),
     (lambda nano: ms.experiment("nope.toml"), UsageError, "nope.toml cannot be read"),
