@@ -7,13 +7,13 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import msgspec
+import numpy as np
 
 from markscheme.config import fixed_options
 from markscheme.errors import UsageError, option
 from markscheme.reporting.adjudicated import adjudicated
 from markscheme.reporting.drawing import clustered
-from markscheme.reporting.estimates import DifferenceEstimate, Estimate
-from markscheme.reporting.pairing import paired_by
+from markscheme.reporting.estimates import DifferenceEstimate, Estimate, bare
 from markscheme.reporting.picks import with_picks
 from markscheme.reporting.plots import distinct, shortened
 from markscheme.reporting.settings import run_names
@@ -31,6 +31,12 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from markscheme.reporting.family import MacroCompared
+
+
+# Metadata fields that name what a problem was made from.
+ORIGINS = ("template", "template_id", "original_id", "original", "source_id", "seed_id")
+# The share of problems that must be shared, or have a shared origin, to pair them.
+PAIRED = 0.5
 
 
 class Difference(msgspec.Struct, frozen=True):
@@ -168,6 +174,36 @@ def _corrected(name: str, difference: Interval, runs: Sequence[tuple[Run, str]])
     return corrected(difference, second, first, max(each.spread() for each in marks) if name == "accuracy" else 1.0)
 
 
+def paired_by(runs: tuple[Run, Run], counts: tuple[Counts, Counts]) -> tuple[str, tuple[Counts, Counts]]:
+    """Return what problems are paired by (`problem`, a metadata field, or nothing), and the counts keyed by it."""
+    if _overlap(*counts) >= PAIRED:
+        return "problem", counts
+    for field in ORIGINS:
+        one, two = (_by_origin(run, each, field) for run, each in zip(runs, counts, strict=True))
+        if one is not None and two is not None and _overlap(one, two) >= PAIRED:
+            return field, (one, two)
+    return "", counts
+
+
+def _overlap(one: Counts, two: Counts) -> float:
+    both = len({*one.keys} & {*two.keys})
+    return both / max(1, min(len(one.keys), len(two.keys)))
+
+
+def _by_origin(run: Run, counts: Counts, field: str) -> Counts | None:
+    """Pool the samples of all problems with one origin; None if a problem has no origin."""
+    problems = {question.problem.key: question.problem for question in run.questions()}
+    origins = [problems[key].metadata.get(field) for key in counts.keys]
+    if any(origin is None or isinstance(origin, dict | list) for origin in origins):
+        return None
+    names = list(dict.fromkeys(map(str, origins)))
+    place = [names.index(str(origin)) for origin in origins]
+    table = np.zeros((len(names), counts.table.shape[1]), np.int64)
+    np.add.at(table, place, counts.table)
+    asked = np.bincount(place, counts.asked, len(names)).astype(int).tolist() if counts.asked else ()
+    return Counts(tuple(names), table, asked=tuple(asked))
+
+
 def open_ranks(compared: Compared) -> dict[str, str]:
     """Return the possible ranks by name, such as 1–3."""
     if compared.ranking is not None:
@@ -276,8 +312,7 @@ def forest_figure(compared: Compared) -> Figure:
     full = labels(compared)
     label = dict(zip(full, distinct([shortened(name, 28) for name in full.values()], [*full.values()]), strict=True))
     rows: dict[str, Estimate] = {
-        f"{label[b]} − {label[a]}": DifferenceEstimate(difference.estimate, difference.low, difference.high)
-        for b, a, difference in differences(compared)
+        f"{label[b]} − {label[a]}": bare(difference, DifferenceEstimate) for b, a, difference in differences(compared)
     }
     measured = compared.comparison or compared.ranking
     assert measured is not None

@@ -64,6 +64,11 @@ def as_estimate(figure: Interval, *, chosen: bool = False) -> Estimate:
     return Estimate(value, **{name: getattr(figure, name) for name in same})
 
 
+def bare(figure: Interval, kind: type[Estimate] = Estimate) -> Estimate:
+    """Return only the value and the bounds, for figures that are shown next to others of the same kind."""
+    return kind(figure.estimate, figure.low, figure.high)
+
+
 def rate(counts: Counts, verdict: Verdict, population: Population = "problems drawn") -> Estimate:
     """Return the share of a verdict among responses; for `correct`, the accuracy with the same interval."""
     if verdict is Verdict.CORRECT:

@@ -15,7 +15,7 @@ from markscheme.reporting.summary import marked_label
 from markscheme.runs.folder import Run
 from markscheme.statistics import Counts, Population, plan, variances
 from markscheme.statistics import Plan as Planned
-from markscheme.statistics.designs import Designs, designs
+from markscheme.statistics.planning import Designs, designs
 from markscheme.statistics.variances import AnswerVariance
 
 if TYPE_CHECKING:

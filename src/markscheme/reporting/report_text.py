@@ -9,8 +9,9 @@ from markscheme.errors import counted, option
 from markscheme.pages.terminal import print_notes, print_sentence, print_table, say
 from markscheme.reporting.comparing import Compared, labels, margin_line, ranks
 from markscheme.reporting.drawing import looked_line
+from markscheme.reporting.estimates import bare
 from markscheme.reporting.family import MacroCompared
-from markscheme.reporting.figures import about
+from markscheme.reporting.figures import about, bounds
 from markscheme.reporting.sheets import Sheet
 from markscheme.reporting.table import Table, below, intervals, named, named_notes, shown_rows
 from markscheme.statistics import Comparison, Interval, Ranking, quantiles
@@ -167,7 +168,7 @@ def _detected(ranking: Ranking) -> float:
 
 
 def _score(score: Interval) -> str:
-    return f"{100 * score.estimate:.1f} [{100 * score.low:.1f}, {100 * score.high:.1f}]"
+    return bounds(bare(score))
 
 
 def _points(difference: Interval, level: bool = True) -> str:

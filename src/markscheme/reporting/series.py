@@ -9,7 +9,7 @@ import msgspec
 
 from markscheme.errors import UsageError, command, counted
 from markscheme.reporting.comparing import Terms
-from markscheme.reporting.estimates import DifferenceEstimate, Estimate
+from markscheme.reporting.estimates import DifferenceEstimate, bare
 from markscheme.reporting.figures import about, bounds
 from markscheme.reporting.picks import with_picks
 from markscheme.reporting.sheets import Document, Sheet, Show, flat
@@ -111,16 +111,12 @@ def series_rows(made: OverSteps, show: Show = bounds) -> list[dict[str, str]]:
     return [
         {
             "step": f"{point.step}{' (best)' if point.step == best else ''}",
-            f"{made.series.metric}, %": show(Estimate(point.score.estimate, point.score.low, point.score.high)),
-            "minus the best": _change(point.to_best, show) if point.step != best else "",
-            "minus the last": _change(point.to_last, show) if point is not points[-1] else "",
+            f"{made.series.metric}, %": show(bare(point.score)),
+            "minus the best": show(bare(point.to_best, DifferenceEstimate)) if point.step != best else "",
+            "minus the last": show(bare(point.to_last, DifferenceEstimate)) if point is not points[-1] else "",
         }
         for point in points
     ]
-
-
-def _change(found: Any, show: Show) -> str:
-    return show(DifferenceEstimate(found.estimate, found.low, found.high))
 
 
 def _moved_line(made: OverSteps, moved: Sequence[Moved], word: str) -> str:
@@ -165,9 +161,7 @@ def series_figure(made: OverSteps) -> Figure:
     """Plot score over steps with its band."""
     from markscheme.reporting import plots
 
-    points = {
-        point.step: Estimate(point.score.estimate, point.score.low, point.score.high) for point in made.series.points
-    }
+    points = {point.step: bare(point.score) for point in made.series.points}
     last = summarize(Run.open(made.runs[str(made.series.points[-1].step)]), made.protocol)
     last = msgspec.structs.replace(last, model=f"{len(points)} steps")
     label = f"{made.series.metric} (%), simultaneous {100 * made.series.level:.3g} % band"

@@ -20,7 +20,7 @@ from markscheme.reporting.figures import about, figures_of, size, variance_rows
 from markscheme.reporting.settings import columns, differing, names_tell_models, run_names, settings_of
 from markscheme.reporting.sheets import Document, Rows, Sheet, Show, flat
 from markscheme.reporting.summary import RATES, Summary
-from markscheme.runs.usage import Usage
+from markscheme.runs.usage import Latency
 from markscheme.statistics import Interval, Population, VarianceTable, macro
 from markscheme.statistics.repeats import Repeated
 
@@ -40,16 +40,12 @@ class Column(NamedTuple):
     shown: bool = False  # also in tables for people
 
 
-def _used(summary: Summary) -> Usage:
-    return summary.usage or Usage()
-
-
 def _part(part: str, name: str) -> Callable[[Summary], Any]:
-    """Read a number from a part that only some summaries have; of an estimate, its value."""
+    """Read a number from a part that only some summaries have: of an estimate its value, of latencies the median."""
 
     def value(summary: Summary) -> Any:
         found = getattr(getattr(summary, part), name, None)
-        return found.value if isinstance(found, Estimate) else found
+        return found.value if isinstance(found, Estimate) else found.p50 if isinstance(found, Latency) else found
 
     return value
 
@@ -63,15 +59,16 @@ FIRST = (
 )
 # Columns after the figures.
 LAST = (
-    Column("prompt_tokens", int | None, lambda summary: _used(summary).prompt_tokens),
-    Column("completion_tokens", int | None, lambda summary: _used(summary).completion_tokens),
-    Column("cached_tokens", int | None, lambda summary: _used(summary).cached_tokens),
+    *(
+        Column(f"{name}_tokens", int | None, _part("usage", f"{name}_tokens"))
+        for name in ("prompt", "completion", "cached")
+    ),
     *(Column(f"tool_{name}", float, _part("tools", name)) for name in ("calls", "used", "failed", "tokens", "cut_off")),
     *(Column(name, float, _part("doubted", name)) for name in ("right_at_once", "mended", "spoiled")),
-    Column("cost", float, lambda summary: _used(summary).cost),
+    Column("cost", float, _part("usage", "cost")),
     Column("seconds", float, attrgetter("seconds")),
-    Column("first_token", float, lambda summary: first.p50 if (first := _used(summary).first_token) else None),
-    Column("tokens_per_second", float, lambda summary: _used(summary).tokens_per_second),
+    Column("first_token", float, _part("usage", "first_token")),
+    Column("tokens_per_second", float, _part("usage", "tokens_per_second")),
     Column("data_sha256", str, lambda summary: " ".join(summary.data.values())),
     Column("notes", str, lambda summary: "; ".join(summary.warnings)),
 )

@@ -66,8 +66,7 @@ def doubted_of(snapshot: Snapshot, label: str, counts: Counts, population: Popul
     marks = [mark for mark in snapshot.marks(label) if mark.earlier]
     if not marks:
         return None
-    number = {key: place for place, key in enumerate(counts.keys)}
-    where = np.array([number[mark.key] for mark in marks])
+    where = np.array([snapshot.numbers[mark.key] for mark in marks])
     usual = max(len(mark.earlier) for mark in marks)
     # A resumed run may have marks of another version, with another number of answers.
     whole = [len(mark.earlier) == usual for mark in marks]

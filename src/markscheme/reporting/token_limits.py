@@ -22,10 +22,9 @@ from markscheme.reporting.picks import picks_of
 from markscheme.reporting.sheets import Document, Sheet, Show, flat
 from markscheme.reporting.summary import marked_label
 from markscheme.reporting.table import interval_of
-from markscheme.runs.columns import CODE, UNMARKED, VERDICTS
 from markscheme.runs.folder import Run
 from markscheme.statistics import Counts, Population, interval
-from markscheme.statistics.counts import from_correct
+from markscheme.statistics.counts import from_correct, tally
 from markscheme.types import Mark, Response, Verdict
 
 # The end of each token of a response, in characters of thinking and text together; None if unknown.
@@ -97,7 +96,7 @@ def token_limits(
     how, ends = _known_ends(run, responses, tokenizer)
     lengths = [_length(each, ends, run.path) for each in responses]
     most = max(lengths, default=0)
-    pooled = _Pooled(snapshot.keys, snapshot.counts(label), population)
+    pooled = _Pooled(snapshot.numbers, snapshot.counts(label), population)
     ks = [k for k in (2**power for power in range(1, 11)) if k <= manifest.samples]
     rows = []
     for limit in [each for each in limits if each < most] + [max(most, limits[-1])]:
@@ -165,32 +164,28 @@ def _undominated(choices: Sequence[Choice]) -> Iterator[Choice]:
 class _Pooled(NamedTuple):
     """The problems of a run, to count marks and shares over."""
 
-    keys: Sequence[str]
+    places: dict[str, int]  # number of each problem, by key
     original: Counts
     population: Population
 
     def counts(self, marks: dict[tuple[str, int], Mark]) -> Counts:
         """Return the counts and votes of these marks."""
-        table = np.zeros((len(self.keys), len(VERDICTS)), np.int64)
-        place = {key: number for number, key in enumerate(self.keys)}
         correct: dict[str, dict[int, bool]] = {}
         answers: dict[str, dict[int, str | None]] = {}
-        for (key, sample), mark in marks.items():
-            code = CODE.get(mark.verdict, UNMARKED)
-            if key in place and code != UNMARKED:
-                table[place[key], code] += 1
-            if key in place and mark.verdict is not Verdict.ERROR:
+        known = {place: mark for place, mark in marks.items() if place[0] in self.places}
+        table = tally(((key, mark.verdict) for (key, _), mark in known.items()), self.places).table
+        for (key, sample), mark in known.items():
+            if mark.verdict is not Verdict.ERROR:
                 correct.setdefault(key, {})[sample] = mark.verdict is Verdict.CORRECT
                 answers.setdefault(key, {})[sample] = mark.answer
         return replace(self.original, table=table, picks=picks_of(correct, answers))
 
     def share(self, of: Sequence[str], chosen: Sequence[bool]) -> Estimate:
         """Return the share of responses chosen, averaged over problems; `of` is the problem of each response."""
-        place = {key: number for number, key in enumerate(self.keys)}
-        at = [place[key] for key in of]
-        n = np.bincount(at, minlength=len(self.keys))
-        c = np.bincount(at, np.array(chosen, float), len(self.keys)).round().astype(int)
-        return as_estimate(interval("accuracy", from_correct(n, c, self.keys), population=self.population))
+        at = [self.places[key] for key in of]
+        n = np.bincount(at, minlength=len(self.places))
+        c = np.bincount(at, np.array(chosen, float), len(self.places)).round().astype(int)
+        return as_estimate(interval("accuracy", from_correct(n, c, self.places), population=self.population))
 
 
 def _length(response: Response, ends: Ends, path: Path) -> int:

@@ -65,9 +65,7 @@ def close(
             run.manifest,
             ended=ended or now(),
             status=status,
-            counts={
-                str(name): times for name, times in snapshot.counts(run.manifest.protocol).totals().items() if times
-            },
+            counts=snapshot.counts(run.manifest.protocol).totals(),
             server_model=server or run.manifest.server_model,
             usage=accounts.total,
         )

@@ -87,9 +87,10 @@ class Counts:
         pairs = [(table[:, _SCORED].sum(axis=1), table[:, _COLUMN[Verdict.CORRECT]]) for table in self.requests]
         return [(n[n > 0], c[n > 0]) for n, c in pairs]
 
-    def totals(self) -> dict[Verdict, int]:
-        """Return the number of responses by verdict."""
-        return {verdict: int(self.table[:, column].sum()) for verdict, column in _COLUMN.items()}
+    def totals(self) -> dict[str, int]:
+        """Return the number of responses of each verdict that occurs."""
+        times = zip(VERDICTS, self.table.sum(axis=0).tolist(), strict=True)
+        return {str(verdict): count for verdict, count in times if count}
 
     def select(self, keys: Iterable[str]) -> Counts:
         """Select problems, in this order."""

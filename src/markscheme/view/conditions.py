@@ -127,15 +127,12 @@ class _Parser:
         return mask
 
     def _any(self) -> Mask:
-        mask = self._all()
-        while self._take("or"):
-            mask = mask | self._all()
-        return mask
+        return self._joined("or", operator.or_, lambda: self._joined("and", operator.and_, self._one))
 
-    def _all(self) -> Mask:
-        mask = self._one()
-        while self._take("and"):
-            mask = mask & self._one()
+    def _joined(self, word: str, join: Callable[[Mask, Mask], Mask], part: Callable[[], Mask]) -> Mask:
+        mask = part()
+        while self._take(word):
+            mask = join(mask, part())
         return mask
 
     def _one(self) -> Mask:
@@ -154,30 +151,22 @@ class _Parser:
         return mask
 
     def _comparison(self) -> Mask:
-        token = self._next("a field")
-        if token.kind not in ("word", "text"):
-            self._at -= 1
-            raise self._wrong("a field")
-        name = token.text.strip("\"'")
+        name = self._next("a field", lambda token: token.kind in ("word", "text"))
         if name == "disagree":
             return self._snapshot.disagree
-        sign = self._next("=, !=, <, <=, >, >= or ~")
-        if sign.text not in (*_SIGNS, "~"):
-            self._at -= 1
-            raise self._wrong("=, !=, <, <=, >, >= or ~")
-        value = self._next("a value").text.strip("\"'")
-        return holds(self._snapshot, self._protocol, name, sign.text, value)
+        sign = self._next("=, !=, <, <=, >, >= or ~", lambda token: token.text in (*_SIGNS, "~"))
+        return holds(self._snapshot, self._protocol, name, sign, self._next("a value", lambda _: True))
 
     def _take(self, word: str) -> bool:
         here = self._at < len(self._tokens) and self._tokens[self._at].text.lower() == word
         self._at += here
         return here
 
-    def _next(self, expected: str) -> _Token:
-        if self._at >= len(self._tokens):
+    def _next(self, expected: str, fits: Callable[[_Token], bool]) -> str:
+        if self._at >= len(self._tokens) or not fits(token := self._tokens[self._at]):
             raise self._wrong(expected)
         self._at += 1
-        return self._tokens[self._at - 1]
+        return token.text.strip("\"'")
 
     def _wrong(self, expected: str) -> UsageError:
         if self._at < len(self._tokens):

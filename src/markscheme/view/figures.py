@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
@@ -33,12 +34,6 @@ def pass_curve(of: Counts) -> list[tuple[int, Estimate]]:
     return [(k, figure) for k, figure in points if figure.value is not None]
 
 
-def verdict_counts(of: Counts) -> dict[str, int]:
-    """Count the responses by verdict, including verdicts that do not occur."""
-    totals = of.table.sum(axis=0)
-    return {str(verdict): int(totals[code]) for code, verdict in enumerate(VERDICTS)}
-
-
 @dataclass(frozen=True)
 class Group:
     """One row of a breakdown, or of a table of protocols."""
@@ -51,7 +46,7 @@ class Group:
 
 
 def group(label: str, of: Counts) -> Group:
-    return Group(label, len(of.keys), int(of.n.sum()), estimate("accuracy", of), verdict_counts(of))
+    return Group(label, len(of.keys), int(of.n.sum()), estimate("accuracy", of), of.totals())
 
 
 def breakdown(of: Counts, labels: Sequence[str | None], order: Sequence[str]) -> list[Group]:
@@ -87,8 +82,8 @@ def token_bins(snapshot: Snapshot, protocol: str, most: int = 24) -> list[Bin]:
     table = np.zeros((len(edges) - 1, len(VERDICTS)), np.int64)
     np.add.at(table, (place, verdict), 1)
     return [
-        Bin(int(edges[i]), int(edges[i + 1]) - 1, {str(v): int(row[code]) for code, v in enumerate(VERDICTS)})
-        for i, row in enumerate(table)
+        Bin(int(low), int(high) - 1, dict(zip(map(str, VERDICTS), row.tolist(), strict=True)))
+        for (low, high), row in zip(pairwise(edges), table, strict=True)
     ]
 
 

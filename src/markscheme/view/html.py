@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from markscheme.reporting.verdicts import LOOKS
 from markscheme.view import plots
-from markscheme.view.pages.turns import call_text
+from markscheme.view.pages.response import call_text
 from markscheme.view.site import Page, Site
 from markscheme.view.visible import one_line, plain_visible
 

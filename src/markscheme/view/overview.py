@@ -19,7 +19,6 @@ from markscheme.runs.reader import RunReader
 from markscheme.statistics import VarianceTable
 from markscheme.types import Verdict
 from markscheme.view.background import Made
-from markscheme.view.figures import verdict_counts
 from markscheme.view.library import REPORT, SLICE, Entry, FileStates, OpenRun
 from markscheme.view.site import Site
 
@@ -113,9 +112,8 @@ def _from_report(entry: Entry, states: FileStates, root: Path) -> Overview | Non
 def _with_usage(report: Overview, manifest: Manifest, tokens: int | None = None) -> Overview:
     """Add the tokens and the cost of the manifest."""
     usage = manifest.usage
-    if usage is None:
-        return msgspec.structs.replace(report, tokens=tokens, cost=None)
-    return msgspec.structs.replace(report, tokens=usage.completion_tokens, cost=usage.cost)
+    used = (tokens, None) if usage is None else (usage.completion_tokens, usage.cost)
+    return msgspec.structs.replace(report, tokens=used[0], cost=used[1])
 
 
 def _from_files(site: Site, entry: Entry, size: int) -> Overview | None:
@@ -142,7 +140,7 @@ def _from_files(site: Site, entry: Entry, size: int) -> Overview | None:
     return Overview(
         responses=snapshot.answered,
         missing=snapshot.missing,
-        verdicts=verdict_counts(counts),
+        verdicts=counts.totals(),
         accuracy=estimate("accuracy", counts),
         truncation=rate(counts, Verdict.TRUNCATED),
         pass_at_k={str(most): estimate(f"pass@{most}", counts)} if most > 1 else {},

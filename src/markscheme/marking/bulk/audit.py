@@ -8,7 +8,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import msgspec
@@ -273,9 +273,7 @@ def score(label: str, responses: Counter[tuple[str, Verdict]], flags: Counter[st
     return score_of(label, interval("accuracy", counts), counts.totals(), flags or Counter())
 
 
-def score_of(
-    label: str, accuracy: Interval, verdicts: Mapping[Verdict, int], flags: Counter[str] | None = None
-) -> Score:
+def score_of(label: str, accuracy: Interval, verdicts: dict[str, int], flags: Counter[str] | None = None) -> Score:
     known = not math.isnan(accuracy.estimate)
     estimate, low, high = (accuracy.estimate, accuracy.low, accuracy.high) if known else (None, None, None)
     return Score(
@@ -283,7 +281,7 @@ def score_of(
         score=estimate,
         low=low,
         high=high,
-        verdicts={str(verdict): int(verdicts[verdict]) for verdict in Verdict if verdicts[verdict]},
+        verdicts=verdicts,
         flags=dict((flags or Counter()).most_common()),
     )
 

@@ -279,4 +279,5 @@ def _score(label: str, source: Path, parts: Sequence[Path], outcome: ShardOutcom
     accuracy = metric("accuracy")
     interval = mean_interval(accuracy.values(counts), noise=accuracy.noise(counts), times=times)
     flags = Counter({FAILED: outcome.failed} if outcome.failed else {})
-    return score_of(label, interval, dict(zip(VERDICTS, times @ counts.table, strict=True)), flags)
+    verdicts = zip(map(str, VERDICTS), (times @ counts.table).tolist(), strict=True)
+    return score_of(label, interval, {verdict: count for verdict, count in verdicts if count}, flags)

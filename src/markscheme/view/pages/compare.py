@@ -104,9 +104,9 @@ def compare_problem_page(site: Site, slugs: list[str], query: Mapping[str, str])
         raise NotThereError("To compare responses, the address must name two runs and a problem.")
     problem = int(number) - 1
     first, second = open_problem(site, runs[0].entry.slug, problem), runs[1]
-    if first.snapshot.keys[problem] not in second.snapshot.keys:
+    other = second.snapshot.numbers.get(first.snapshot.keys[problem])
+    if other is None:
         raise NotThereError(f"{second.entry.name} was not asked this problem.")
-    other = second.snapshot.keys.index(first.snapshot.keys[problem])
     left = _side(site, first, problem, query.get("left", ""))
     right = _side(site, second, other, query.get("right", ""))
     made = _made_pair(site, first, second).value
@@ -136,8 +136,7 @@ def pair(first: OpenRun, second: OpenRun) -> Pair:
         comparison = compare("accuracy", a, b)
     except UsageError:  # no problem in common
         return Pair(None, [], _warnings(first, second, 0))
-    numbers = {key: number for number, key in enumerate(first.snapshot.keys)}
-    others = {key: number for number, key in enumerate(second.snapshot.keys)}
+    numbers, others = first.snapshot.numbers, second.snapshot.numbers
     rows = [
         MovedProblem(numbers[moved.key], others[moved.key], first.snapshot.ids[numbers[moved.key]], moved)
         for moved in comparison.moved

@@ -10,8 +10,7 @@ import numpy as np
 import numpy.typing as npt
 from markupsafe import Markup, escape
 
-from markscheme.reporting.verdicts import look
-from markscheme.runs.columns import VERDICTS
+from markscheme.reporting.verdicts import LOOKS, Look, look
 from markscheme.statistics import Counts, accuracy
 from markscheme.view.library import OpenRun
 from markscheme.view.links import Links
@@ -112,6 +111,6 @@ def _rest(run: OpenRun, problem: int) -> Markup:
     return Markup('<span class="rest">{:,} {}</span>').format(absent, word) if absent else Markup("")
 
 
-def legend(counts: Mapping[str, int]) -> list[tuple[object, int]]:
+def legend(counts: Mapping[str, int]) -> list[tuple[Look, int]]:
     """Return the verdicts that occur, with their counts."""
-    return [(look(code), counts[str(v)]) for code, v in enumerate(VERDICTS) if counts[str(v)]]
+    return [(LOOKS[verdict], times) for verdict, times in counts.items()]

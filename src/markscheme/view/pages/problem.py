@@ -79,8 +79,7 @@ def across_page(site: Site, slug: str, problem: int, _query: Mapping[str, str]) 
         except NotThereError:  # its own page says why it cannot be read
             continue
         pending |= not other.snapshot.complete
-        if key in other.snapshot.keys:
-            number = other.snapshot.keys.index(key)
+        if (number := other.snapshot.numbers.get(key)) is not None:
             rows = other.snapshot.rows_of(number)[:MOST_SAMPLES]
             lines.append((other, number, [listed(other, row, other.protocol) for row in rows]))
     return Page(

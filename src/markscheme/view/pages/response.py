@@ -18,19 +18,20 @@ from markscheme.marking import explain, mark
 from markscheme.marking.bulk.audit import applicable_protocols
 from markscheme.marking.reading.sections import THINK_END
 from markscheme.runs.columns import CORRECT, ERROR, UNMARKED, Ints
-from markscheme.types import Mark, Question, Response
+from markscheme.runs.turns import Begun, begun
+from markscheme.types import Mark, Question, Response, ToolCall, Turn
 from markscheme.view.filters import Filter
 from markscheme.view.library import OpenRun
 from markscheme.view.pages.problem import FORMULA_SECONDS, shown_problem
 from markscheme.view.pages.responses import select
 from markscheme.view.pages.run import header
-from markscheme.view.pages.turns import turns_so_far
 from markscheme.view.site import NotThereError, Page, Site, live
 from markscheme.view.text import Span, blocks, clock, overlap, render, render_plain
 
 # Characters at each end of a text that are in the page; the middle is loaded when it is scrolled to.
 AT_ONCE = 24_000
 LAZY = 16_000  # characters of a piece that is loaded later
+TURN_SECONDS = 0.5  # time limit for finding the turns of a conversation in progress
 LONGEST_COMMAND = 20_000  # characters of a response that fit in a command line
 
 
@@ -277,3 +278,23 @@ def _moves(site: Site, run: OpenRun, row: int, filter: Filter) -> dict[str, str 
         "disagreement": to(later[snapshot.disagree[later]]),
         "wrong": to(later[bad[later]]),
     }
+
+
+def call_text(call: ToolCall) -> str:
+    """Return code as code, and other arguments as the model wrote them."""
+    try:
+        given = json.loads(call.arguments, strict=False)
+    except (ValueError, RecursionError):
+        return call.arguments
+    code = given.get("code") if isinstance(given, dict) else None
+    return code if isinstance(code, str) else call.arguments
+
+
+def turns_so_far(run: OpenRun, problem: int, sample: int) -> tuple[Turn, ...]:
+    """Return the turns of a response that is still in progress."""
+    key = run.snapshot.keys[problem]
+    return (
+        begun(run.entry.path, lambda *cell: cell == (key, sample), key, TURN_SECONDS)
+        .get((key, sample), Begun(()))
+        .turns
+    )

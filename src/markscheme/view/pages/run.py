@@ -50,7 +50,7 @@ def run_page(site: Site, slug: str, query: Mapping[str, str]) -> Page:
     run = site.open(slug)
     snapshot, protocol, manifest = run.snapshot, run.protocol, run.entry.manifest
     counts = snapshot.counts(protocol)
-    verdicts = figures.verdict_counts(counts)
+    verdicts = counts.totals()
     fields = group_labels(run).items()
     made: dict[str, Made[Any]] = {
         "line": overview(site, run.entry),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from markscheme.errors import MarkschemeError
-from markscheme.reporting.estimates import Estimate
+from markscheme.reporting.estimates import bare
 from markscheme.reporting.series import OverSteps, series_of, series_rows
 from markscheme.runs.folder import Run
 from markscheme.view import plots
@@ -34,10 +34,7 @@ def series_page(site: Site, query: Mapping[str, str]) -> Page:
     slugs = {str(entry.path): entry.slug for entry in mine}
     parts = []
     for each in made.value if isinstance(made.value, list) else []:
-        points = [
-            (point.step, Estimate(point.score.estimate, point.score.low, point.score.high))
-            for point in each.series.points
-        ]
+        points = [(point.step, bare(point.score)) for point in each.series.points]
         home = slugs[each.runs[str(each.between[1])]]
         parts.append(
             {
@@ -45,7 +42,7 @@ def series_page(site: Site, query: Mapping[str, str]) -> Page:
                 "rows": list(zip(series_rows(each), (slugs[run] for run in each.runs.values()), strict=True)),
                 "chart": plots.pass_curve(points, f"{each.series.metric} at step {{}}", "training step", log=False),
                 "home": home,
-                "numbers": {key: at for at, key in enumerate(site.open(home).snapshot.keys)},
+                "numbers": site.open(home).snapshot.numbers,
             }
         )
     trouble = made.value if isinstance(made.value, str) else ""
