@@ -114,6 +114,8 @@ def _begins_clause(lexed: Lexed, at: int, first: int, said: int) -> bool:
     if form & kinds.EQUALS:
         return lexed.text.startswith(_ARROWS, tokens[at].start)
     if not before & kinds.COMMA:
+        if form & kinds.SO and at > first + 1 and tokens[first].kinds & (kinds.BECAUSE | kinds.IF):
+            return True  # "When x is 3 we obtain 10"
         return bool(form & kinds.RETRACT) and lexed.said(at - 1, at - 1) in _DASHES
     if form & (kinds.LETTER | kinds.OPTION):  # A is wrong, B is right
         judged = said & kinds.LETTER and said & (kinds.GOOD | kinds.BAD)

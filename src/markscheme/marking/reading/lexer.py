@@ -58,7 +58,7 @@ _FORMS: Final = (
     (kinds.COMMA, "[a-z]", r"(?<![A-Za-z])[a-z]\.[a-z]\.,?"),  # i.e.
     (kinds.WORD, WORD_PATTERN, WORD_PATTERN),
     (kinds.HASHES, "#", r"####(?=[\s\d$*-])\s?"),
-    (kinds.LINE, r"\s", r"\s*\n\s*"),
+    (kinds.LINE, r"\s", r"\s*\n\s*(?:> )*"),  # a block quote is layout
     (kinds.LINE, r"\\", r"\\n(?=[A-Z\\\d$*\-#]|\s|\Z)"),
     (kinds.OTHER, r"\*", r"(?<=[A-Za-z0-9)])\*\*(?=[\d(])|(?<=[\d)])\*(?=[\w(\\])|(?<=[\d)]\s)\*(?=\s[\d(])"),
     (kinds.EMPHASIS, "[*_`]", r"\*{1,3}|_{2,3}|`+"),
