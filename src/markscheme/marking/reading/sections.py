@@ -200,6 +200,7 @@ _TURN: Final = re.compile(
     r"|start_header_id\|>\s*user)|</s>|<end_of_turn>"
 )
 _STATED: Final = re.compile(rf"\\boxed|\\fbox|####|<answer>|{either('stating')}")
+_DIGIT: Final = re.compile(r"\d")
 _REPEATED: Final = 60  # characters of a question that are looked up in the statement
 _BOLD_HEADING: Final = re.compile(r"(?:\A|\n)[ \t>#]{0,8}\*\*[^*\n]{1,80}:?\*\*:?[ \t]*\n")
 
@@ -226,7 +227,7 @@ def _own_end(text: str, start: int, end: int, statement: str) -> int:
     own = text.find("<answer>", at, end) >= 0 and not _STATED.search(text, start, at)
     if own or _OPENS_WITH_QUESTION.match(text, start, end) or _is_section(text, start, follow, statement):
         return end
-    return at
+    return at if first >= 0 or _answered(text, start, at) else end
 
 
 def _is_section(text: str, start: int, question: re.Match[str], statement: str) -> bool:
@@ -236,3 +237,9 @@ def _is_section(text: str, start: int, question: re.Match[str], statement: str) 
     line = text[question.end() : question.end() + _REPEATED].partition("\n")[0].strip(" *_")
     repeated = bool(line) and line in statement
     return repeated or ("**" in question[0] and _BOLD_HEADING.search(text, start, question.start()) is not None)
+
+
+def _answered(text: str, start: int, end: int) -> bool:
+    """True if the text may contain an answer: one stated outright, or a sentence with a number that is not a lead-in."""
+    leads = text[max(start, end - 80) : end].rstrip(" \n\t*_").endswith(":")
+    return bool(_STATED.search(text, start, end)) or (not leads and bool(_DIGIT.search(text, start, end)))
