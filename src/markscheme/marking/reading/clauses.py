@@ -143,10 +143,15 @@ def mood_of(lexed: Lexed, clause: Clause, at: int, last: int) -> str:
     if clause.opener & kinds.IF:
         return CONDITIONAL
     near = _before(tokens, clause.first, at)
-    after_value = last + 1 + _suffix(lexed, last, clause.last)
+    typeset = last
+    while typeset < clause.last and (
+        tokens[typeset + 1].kinds & kinds.EMPHASIS or lexed.said(typeset + 1, typeset + 1) == "$"
+    ):
+        typeset += 1  # what closes **5** or $\boxed{5}$ is part of the value
+    after_value = typeset + 1 + _suffix(lexed, typeset, clause.last)
     following = tokens[after_value : min(after_value + 1, clause.last) + 1]
     after = following[0].kinds if following else 0
-    if near & kinds.BOUND and not _goes_on(tokens, last, clause.last):
+    if near & kinds.BOUND and not _goes_on(tokens, typeset, clause.last):
         return BOUNDED
     compared = after & (kinds.BOUND | kinds.MINUS) and len(following) > 1 and following[1].kinds & kinds.NUMBER
     if (near & kinds.OPERATE and not near & kinds.IS) or compared or _is_rescaled(lexed, after_value - 1, clause.last):

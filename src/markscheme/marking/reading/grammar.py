@@ -28,11 +28,12 @@ from markscheme.marking.reading.clauses import (
     numbers_a_step,
     takes_back,
 )
-from markscheme.marking.reading.free_words import closeness, denies, goes_on, said_after
+from markscheme.marking.reading.free_words import closeness, denies, goes_on
 from markscheme.marking.reading.lexer import Lexed, Token
 from markscheme.marking.reading.meaning import is_label, is_named, meant_value
 from markscheme.marking.reading.quantities import Value
-from markscheme.marking.reading.values import Kind, is_choice, value_in
+from markscheme.marking.reading.slots import content_words, slot_after, value_in_slot
+from markscheme.marking.reading.values import Kind, value_in
 
 # The ranks: typeset as an answer; announced as the answer; called right or chosen; concluded or emphasized; only
 # mentioned.
@@ -45,7 +46,6 @@ VALUES: Final = _TELLING & ~kinds.WORD | kinds.NUMERAL | kinds.SYMBOL  # one of 
 _NAMES: Final = kinds.ANSWER | kinds.RESULT
 _NEGATIVE: Final = ("no", "false", "none")
 _SAME: Final = LIGHT | kinds.RESULT | kinds.IS | kinds.UNIT | kinds.FINAL  # words for the answer itself
-_PHRASE: Final = 10  # tokens between "answer" and "is": "the answer to the second part of the problem is"
 _HEADING: Final = 6  # most words of a line that only announces the answer
 _OPENING: Final = 20  # most characters before the first word of a text
 _SHORT_LINE: Final = 12  # most tokens of a line that consists of a value only
@@ -264,7 +264,7 @@ def _hashed(lexed: Lexed, clause: Clause, kind: Kind) -> Value | None:
     value = None if heads else value_in(lexed, kind, at + 1, last)
     if value is not None and value.last < last and tokens[value.last + 1].kinds & kinds.LABEL:
         return None  # #### 12th Grade
-    return value if value is not None and _content_words(lexed, at + 1, value.first) == 0 else None
+    return value if value is not None and content_words(lexed, at + 1, value.first) == 0 else None
 
 
 def _announced(lexed: Lexed, clause: Clause, kind: Kind, plainly: bool) -> Iterator[tuple[int, str, Value]]:
@@ -272,9 +272,9 @@ def _announced(lexed: Lexed, clause: Clause, kind: Kind, plainly: bool) -> Itera
     tokens, last = lexed.tokens, clause.last
     for at in range(clause.first, last + 1):
         named = tokens[at].kinds & (kinds.ANSWER if plainly else _NAMES)
-        slot = _slot_after(lexed, at, last) if named else None
-        if slot is not None and (value := _in_slot(lexed, kind, clause, slot, plainly)) is not None:
-            words = _content_words(lexed, slot, value.first)
+        slot = slot_after(lexed, at, last) if named else None
+        if slot is not None and (value := value_in_slot(lexed, kind, clause, slot, plainly)) is not None:
+            words = content_words(lexed, slot, value.first)
             sentence = kind.name == "value" and tokens[slot - 1].kinds & kinds.COLON and words > 1
             weak = sentence or not named & kinds.ANSWER  # a "result" may belong to a step
             rule = "told as the answer" if sentence and named & kinds.ANSWER else "the answer is"
@@ -287,11 +287,11 @@ def _chosen(lexed: Lexed, clause: Clause, kind: Kind) -> Iterator[tuple[int, str
     named = kinds.GOOD | (kinds.OPTION if kind.name == "letter" else 0)
     for at in range(clause.first, clause.last + 1):
         here = lexed.tokens[at].kinds
-        slot = _slot_after(lexed, at, clause.last) if here & named else None
+        slot = slot_after(lexed, at, clause.last) if here & named else None
         between = lexed.tokens[at + 1 : slot] if slot is not None and kind.name == "value" else []
         if any(token.kinds & kinds.WORD and not token.kinds & _SAME for token in between):
             slot = None  # "the right triangle's area is 6"
-        value = _in_slot(lexed, kind, clause, slot) if slot is not None else None
+        value = value_in_slot(lexed, kind, clause, slot) if slot is not None else None
         rule = "the right one is"
         if value is None and here & kinds.CHOOSE and kind.name != "value":
             value, rule = value_in(lexed, kind, at + 1, clause.last), "chosen"
@@ -300,80 +300,6 @@ def _chosen(lexed: Lexed, clause: Clause, kind: Kind) -> Iterator[tuple[int, str
             return
     if (value := _called_good(lexed, clause, kind)) is not None:
         yield CHOSEN, "called right", value
-
-
-def _slot_after(lexed: Lexed, at: int, last: int) -> int | None:
-    """Return where the value announced by a word begins: after "is", a colon or an equals sign, at most a phrase away."""
-    tokens = lexed.tokens
-    for place in range(at + 1, min(last, at + _PHRASE) + 1):
-        here = tokens[place].kinds
-        if here & (kinds.COLON | kinds.EQUALS | kinds.IS):
-            while place < last and tokens[place + 1].kinds & (kinds.COLON | kinds.EMPHASIS | kinds.IS):
-                place += 1
-            return place + 1 if place < last else None
-        tasked = here & (kinds.NUMBER | kinds.FORMULA) and tokens[place - 1].kinds & kinds.WITHIN
-        if tasked and lexed.has(kinds.IS | kinds.COLON, place + 1, min(last, at + _PHRASE) - 1):
-            continue  # "the answer to 2 + 2 is 4"
-        if here & kinds.COMMA or (here & (kinds.NUMBER | kinds.FORMULA | kinds.BOX) and place > at + 2):
-            return None
-        if here & (kinds.BOX | kinds.NUMBER) or (here & (kinds.LETTER | kinds.FORMULA) and is_choice(lexed, place)):
-            return place if tokens[at].kinds & kinds.ANSWER else None
-    return None
-
-
-def _in_slot(lexed: Lexed, kind: Kind, clause: Clause, slot: int, plainly: bool = False) -> Value | None:
-    """Return the value in a slot: the one near its start, or the one its sentence means."""
-    tokens, last = lexed.tokens, clause.last
-    if kind.name == "value":
-        if not plainly:  # "the answer is that the coefficient of x is 15"
-            verbs = (at for at in range(last - 1, slot, -1) if tokens[at].kinds & kinds.IS)
-            verb = next((at for at in verbs if tokens[at - 1].kinds & kinds.WORD), None)
-            slot = verb + 1 if verb and value_in(lexed, kind, verb + 1, last) is not None else slot
-        slot = _after_label(lexed, slot, last)
-    if kind.name == "text":
-        return said_after(lexed, kind, clause.first, slot, last)
-    value = value_in(lexed, kind, slot, last)
-    if value is None:
-        return value
-    words = _content_words(lexed, slot, value.first)
-    option = value.first == slot + 1 and tokens[slot].kinds & kinds.OPTION
-    if kind.name == "value" and words < 3 and is_named(lexed, value, slot) and not option:
-        return None  # "on page 5"; but "option 2" is a choice by number
-    if plainly or kind.name == "letter":
-        return value if words <= (0 if plainly else 3) else None
-    first = words <= 2 and not (kind.name == "value" and _leads_on(lexed, value, slot, last))
-    return value if first else meant_value(lexed, kind, clause, slot, last)
-
-
-def _leads_on(lexed: Lexed, value: Value, slot: int, last: int) -> bool:
-    """True if a value only leads to another one: "one ticket costs $7", "in 3 weeks she earns $7", "3 red + 4 blue = 7"."""
-    tokens = lexed.tokens
-    spelled = tokens[value.first].kinds & kinds.NUMERAL and not tokens[value.first].kinds & kinds.NUMBER
-    if spelled and value.last < last and lexed.has(kinds.NUMBER, value.last + 2, last):
-        return True
-    within = value.first > slot and tokens[value.first - 1].kinds & kinds.WITHIN
-    verb = value.last < last and tokens[value.last + 1].kinds & kinds.IS
-    if verb or (within and lexed.has(kinds.COLON, slot - 2, slot - 1)):
-        return True
-    return lexed.has(kinds.EQUALS | kinds.SO, value.last + 1, last)
-
-
-def _after_label(lexed: Lexed, slot: int, last: int) -> int:
-    """Return where the value of `(B) 12`, `B. 12` or `C (8.5)` begins, after its label."""
-    tokens, at = lexed.tokens, slot
-    while at < last and tokens[at].kinds & (kinds.EMPHASIS | kinds.OPEN):
-        at += 1
-    if not tokens[at].kinds & kinds.LETTER or at + 2 > last:
-        return slot
-    gap = tokens[at + 1].start - tokens[at].end
-    if tokens[at + 2].kinds & kinds.COMMA:
-        return slot
-    return at + 2 if lexed.said(at + 1, at + 1) in ("(" if gap == 1 else () if gap else ").:]") else slot
-
-
-def _content_words(lexed: Lexed, first: int, end: int) -> int:
-    """Count the content words in tokens `first` up to `end`."""
-    return sum(1 for token in lexed.tokens[first:end] if token.kinds & kinds.WORD and not token.kinds & LIGHT)
 
 
 def _called_good(lexed: Lexed, clause: Clause, kind: Kind) -> Value | None:

@@ -15,7 +15,7 @@ from markscheme.marking.reading.words import english, language_of
 
 MOODY: Final = kinds.NOT | kinds.BAD | kinds.HEDGE | kinds.BOUND | kinds.OPERATE | kinds.RETRACT
 # Classes of words that matter before a typeset answer, and after one.
-_BEFORE: Final = kinds.NOT | kinds.BAD | kinds.HEDGE | kinds.UNKNOWN
+_BEFORE: Final = kinds.NOT | kinds.BAD | kinds.HEDGE | kinds.UNKNOWN | kinds.WOULD
 _AFTER: Final = MOODY | kinds.ANSWER | kinds.GOOD | kinds.NO | kinds.NONE | kinds.UNKNOWN | kinds.RESCALE
 _WORD: Final = re.compile(r"[a-z']+")
 _LABELLED: Final = re.compile(r"(\D{3,60}?[: ])(?:(-?\d{1,9})|\(([A-J])\)|([B-J]))\.?")
@@ -29,7 +29,8 @@ _NEXT: Final = 40  # characters that have the word right before an answer
 @lru_cache(maxsize=4096)  # the responses of a model lead to their boxes in the same words
 def is_plain(lead: str) -> bool:
     """True if no word before an answer could change its meaning."""
-    return lead.isascii() and _lacks(lead, _BEFORE) and _lacks(lead[-_NEXT:], kinds.OPERATE)
+    plain = lead.isascii() and _lacks(lead, _BEFORE) and _lacks(lead[-_NEXT:], kinds.OPERATE | kinds.BOUND)
+    return plain and language_of(lead) == "english"
 
 
 def says_more(text: str, start: int, end: int) -> bool:
@@ -37,7 +38,9 @@ def says_more(text: str, start: int, end: int) -> bool:
     rest = text[start : min(end, start + _LITTLE + 1)]
     if len(rest) > _LITTLE or not rest.isascii() or "?" in rest or "#" in rest:
         return True
-    return _WORD.search(rest) is not None and (language_of(rest) != "english" or not _lacks(rest, _AFTER))
+    if _WORD.search(rest) is None:
+        return False
+    return language_of(text[max(0, start - _LITTLE) : start + len(rest)]) != "english" or not _lacks(rest, _AFTER)
 
 
 def _lacks(text: str, classes: int) -> bool:

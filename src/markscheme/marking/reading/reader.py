@@ -14,6 +14,8 @@ from markscheme.marking.reading import kinds
 from markscheme.marking.reading.boxes import ExtractedAnswer, boxed_answer
 from markscheme.marking.reading.clauses import (
     ASSERTED,
+    BOUNDED,
+    CONDITIONAL,
     DENIED,
     HEDGED,
     OPERATED,
@@ -322,7 +324,7 @@ def _mood_around(text: str, start: int, end: int, typeset: ExtractedAnswer, oute
         return ASSERTED
     clause = parts[number]
     mood = mood_of(lexed, clause, at, at)
-    if mood in (DENIED, OPERATED, HEDGED) or clause.ender == kinds.ASKS:
+    if mood in (DENIED, OPERATED, HEDGED, BOUNDED, CONDITIONAL) or clause.ender == kinds.ASKS:
         return mood
     rest = next((place for place in range(at, clause.last + 1) if lexed.tokens[place].start >= outer), None)
     after = [] if rest is None else [replace(clause, first=rest)]
