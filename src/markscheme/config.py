@@ -22,6 +22,7 @@ Count = Annotated[int, Meta(ge=1)]
 # Per problem. Applies to new runs only: an old manifest with more is still read.
 MOST_SAMPLES = 1_000_000
 Whole = Annotated[int, Meta(ge=0)]
+Megabytes = Annotated[int, Meta(ge=128)]  # with less, Python does not start or has no room for sympy
 NonNegative = Annotated[float, Meta(ge=0, le=1e12)]  # not infinite
 Positive = Annotated[float, Meta(gt=0, le=1e12)]
 Share = Annotated[float, Meta(gt=0, le=1)]
@@ -129,7 +130,7 @@ class RunConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     ] = "native"
     max_turns: Annotated[Count, _fixed("with {tools}: at most N model turns per response", "N")] = 16
     tool_timeout: Annotated[Positive, _fixed("time limit of one tool call", "SECONDS")] = 30.0
-    tool_memory: Annotated[Count, _fixed("memory limit of one tool call in megabytes", "MB")] = 2048
+    tool_memory: Annotated[Megabytes, _fixed("memory limit of one tool call in megabytes", "MB")] = 2048
     tool_state: Annotated[
         Literal["session", "none"],
         _fixed("whether variables are kept between tool calls of the same response"),

@@ -97,6 +97,22 @@ def test_conversations_when_killed_again_and_again_then_no_turn_is_lost_and_none
     assert {response.cached_tokens for response in responses} == {60 * 5, 60 * talks.MOST_TURNS}
 
 
+def test_run_when_it_is_stopped_before_any_conversation_ended_then_its_turns_are_kept(markscheme, sums, fast, tmp_path):
+    def refuses_doubts(body):
+        return (401, {"error": {"message": "no such key"}}) if len(body["messages"]) > 1 else None
+
+    folder = tmp_path / "run"
+    with Loopback(Plan(answer=doubtful, status=refuses_doubts), keep=True) as server:
+        asked = ("run", sums(1), *fast, "--base-url", server.url, "--then", "Sure?", "--out", folder)
+        assert markscheme(*asked).returncode == 1
+        assert len(server.seen) == 2
+        server.plan.status = None
+        assert markscheme("resume", folder).returncode == 0
+        assert len(server.seen) == 3
+    [response] = Run.open(folder).responses()
+    assert [turn.text for turn in response.turns] == ["ANSWER: 1", "Sure?", "ANSWER: 7"]
+
+
 def test_resume_when_a_turn_is_torn_or_strange_then_the_conversation_goes_on_before_it(
     markscheme, sums, fast, tmp_path
 ):
@@ -188,6 +204,7 @@ def test_run_when_the_model_uses_the_tags_of_nanochat_then_expressions_are_answe
         (("--model", "solver"), "needs a model that takes several turns"),
         (("--model", "openai/m", "--base-url", "http://127.0.0.1:9/v1", "--batch"), "--batch asks once"),
         (("--model", "openai/m", "--base-url", "http://127.0.0.1:9/v1", "--samples-per-request", 2), "leave one of"),
+        (("--model", "openai/m", "--base-url", "http://127.0.0.1:9/v1", "--then", " "), "--then has an empty message"),
     ],
 )
 def test_run_when_a_conversation_cannot_be_had_then_says_so_before_there_is_a_folder(

@@ -135,3 +135,14 @@ def test_session_when_code_draws_at_random_then_it_draws_the_same_when_run_again
 def test_tools_when_one_does_not_exist_then_says_which_there_are():
     with pytest.raises(UsageError, match="python"):
         make_tools(make_config(benchmark="b", model="m", tools=("pyhton",)))
+
+
+def test_tools_when_a_format_is_given_without_a_tool_then_it_is_refused():
+    with pytest.raises(UsageError, match="--tool-format fenced needs --tools python"):
+        make_tools(make_config(benchmark="b", model="m", tool_format="fenced"))
+    assert make_tools(make_config(benchmark="b", model="m", tool_format="fenced", tools=("none",))) == {}
+
+
+def test_tool_memory_when_python_could_not_start_with_it_then_it_is_refused():
+    with pytest.raises(UsageError, match="128"):
+        make_config(benchmark="b", model="m", tool_memory=8)

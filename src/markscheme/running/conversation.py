@@ -28,6 +28,8 @@ def check_talk(config: RunConfig, model: Model, questions: Sequence[Question], t
     model.check([question.problem.statement for question in questions])
     if not talks(questions, tools):
         return
+    if not all(text.strip() for question in questions for text in question.prompt.then):
+        raise UsageError(f"{option('then')} has an empty message")
     name = option("tools" if tools else "then")
     if not model.converses:
         raise UsageError(

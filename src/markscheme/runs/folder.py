@@ -170,8 +170,9 @@ class Run:
         return cls(folder, manifest)
 
     def discard(self) -> bool:
-        """Remove a run that has no response or server log. False if there is something to keep."""
-        kept = ("responses*.jsonl", "marks/*.jsonl", "batches.jsonl")  # a submitted batch has been paid for
+        """Remove a run that has no response, turn or server log. False if there is something to keep."""
+        # Turns and submitted batches have been paid for.
+        kept = ("responses*.jsonl", "turns*.jsonl", "marks/*.jsonl", "batches.jsonl")
         journals = [file for pattern in kept for file in self.path.glob(pattern)]
         if self.manifest.resumed or (self.path / "servers").exists() or any(file.stat().st_size for file in journals):
             return False

@@ -9,7 +9,7 @@ from importlib import import_module
 from typing import Any, NamedTuple
 
 from markscheme.config import RunConfig
-from markscheme.errors import UsageError, nearest
+from markscheme.errors import UsageError, nearest, option
 from markscheme.types import ToolSpec
 
 # The tools by name; `markscheme.tools.NAME` has a function `create(config) -> Tool`.
@@ -58,6 +58,8 @@ def make_tools(config: RunConfig, usual: tuple[str, ...] = ()) -> dict[str, Tool
 
     `usual` are the benchmark's, for when the user names none; the name `none` means no tools.
     """
+    if config.tool_format != "native" and not (config.tools or usual):
+        raise UsageError(f"{option('tool_format', config.tool_format)} needs {option('tools', 'python')}")
     wanted = [name for name in dict.fromkeys(config.tools or usual) if name != "none"]
     for name in wanted:
         if name not in TOOLS:
