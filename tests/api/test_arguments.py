@@ -73,7 +73,7 @@ WRONG = [
     (lambda nano: ms.judge(nano, model="openai/j"), UsageError, "which='all' or share=0.1 asks about others"),
     (lambda nano: ms.select(nano, between=(0.9, 0.1)), UsageError, "^between takes two solve rates"),
     (lambda nano: ms.attack(len, "gsm8k-sample", strict="form"), UsageError, "^strict is for protocols"),
-    (lambda nano: ms.load("nope"), JournalError, "no manifest.json"),
+    (lambda nano: ms.load("nope"), JournalError, "does not exist"),
     (lambda nano: ms.equal(None, "1"), UsageError, "not a NoneType"),
     (lambda nano: asyncio.run(ms.run_async("gsm8k-sample", model="nano", limit=0)), UsageError, "^limit cannot be 0"),
 ]

@@ -19,7 +19,7 @@ from typing import Literal
 import msgspec
 import numpy as np
 
-from markscheme.errors import JournalError, UsageError, option
+from markscheme.errors import JournalError, UsageError, option, os_reason
 from markscheme.runs.columns import CORRECT, UNMARKED
 from markscheme.runs.folder import write_atomically
 from markscheme.runs.journal import Journal
@@ -115,7 +115,7 @@ def labels_journal(folder: Path, who: str) -> Journal:
     try:
         (folder / FOLDER).mkdir(exist_ok=True)
     except OSError as error:
-        raise JournalError(f"cannot create {folder / FOLDER}: {error.strerror}") from None
+        raise JournalError(f"cannot create {folder / FOLDER}: {os_reason(error)}") from None
     return Journal(folder / FOLDER / f"labels.{who}.jsonl")
 
 

@@ -19,7 +19,7 @@ from typing import BinaryIO
 
 import msgspec
 
-from markscheme.errors import JournalError, command, option
+from markscheme.errors import JournalError, command, option, os_reason
 from markscheme.runs.digests import alteration_line, covered
 from markscheme.runs.files import open_plain, state_inside
 from markscheme.runs.lines import read_all
@@ -98,7 +98,7 @@ def _opened_inside(file: Path, folder: Path) -> BinaryIO:
         state_inside(file, folder.resolve())
         return open_plain(file)
     except OSError as problem:
-        raise JournalError(f"cannot read {file}: {problem.strerror}") from None
+        raise JournalError(f"cannot read {file}: {os_reason(problem)}") from None
 
 
 def _hidden(file: Path) -> Iterator[Question]:
@@ -127,7 +127,7 @@ def unpacked(file: Path) -> Path:
             _origins[place / file.stem] = file
         return _opened[known]
     except _DAMAGED as problem:
-        raise JournalError(f"{file} cannot be read as a run: {getattr(problem, 'strerror', None) or problem}") from None
+        raise JournalError(f"{file} cannot be read as a run: {os_reason(problem)}") from None
 
 
 def origin(folder: Path) -> Path:

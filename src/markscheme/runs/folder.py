@@ -25,7 +25,7 @@ from msgspec import Meta
 
 from markscheme.config import MOST_SAMPLES, RunConfig, settings
 from markscheme.datasets import DataFile
-from markscheme.errors import JournalError, command, first_line, option
+from markscheme.errors import JournalError, command, first_line, option, os_reason
 from markscheme.redaction import redacted
 from markscheme.runs.digests import FileDigest, order_digest, sealed, settings_digest
 from markscheme.runs.files import marks_file, read_inside, refuse_links
@@ -139,7 +139,7 @@ class Run:
         try:
             (path / "marks").mkdir(parents=True, exist_ok=True)
         except OSError as error:
-            raise JournalError(f"cannot create the run folder {path}: {error.strerror}") from None
+            raise JournalError(f"cannot create the run folder {path}: {os_reason(error)}") from None
         write_atomically(path / "problems.jsonl", map(_line, questions))
         run = cls(path, manifest)
         run.save_manifest(manifest)
@@ -153,10 +153,11 @@ class Run:
         folder = folder_of(path)
         try:
             raw = read_inside(folder / "manifest.json", folder.resolve(), LARGEST_MANIFEST + 1)
-        except FileNotFoundError:
-            raise JournalError(f"{folder} is not a run folder: it has no manifest.json") from None
+        except (FileNotFoundError, NotADirectoryError):
+            why = "is not a run folder: it has no manifest.json" if folder.exists() else "does not exist"
+            raise JournalError(f"{folder} {why}") from None
         except OSError as error:
-            raise JournalError(f"cannot read {folder}: {error.strerror}") from None
+            raise JournalError(f"cannot read {folder}: {os_reason(error)}") from None
         if len(raw) > LARGEST_MANIFEST:
             raise JournalError(
                 f"{folder / 'manifest.json'} is larger than {LARGEST_MANIFEST >> 20} MB, so it is not a manifest of ours"
@@ -250,7 +251,7 @@ class Run:
             (self.path / "marks").mkdir(exist_ok=True)
         except OSError as error:
             advice = "; move the file of that name away, then mark again" if isinstance(error, FileExistsError) else ""
-            raise JournalError(f"cannot create the folder {self.path / 'marks'}: {error.strerror}{advice}") from None
+            raise JournalError(f"cannot create the folder {self.path / 'marks'}: {os_reason(error)}{advice}") from None
         return marks_file(self.path, protocol)
 
     def marks_journal(self, protocol: str) -> Journal:
@@ -293,6 +294,8 @@ def find_runs(named: Iterable[str | Path]) -> list[Run]:
     folders: list[Path] = []
     for folder in map(folder_of, named):
         there = [*folder.glob("manifest.json"), *sorted(folder.glob("*/manifest.json"))]
+        if not there and not folder.exists():
+            raise JournalError(f"{folder} does not exist; name a run folder, or a folder of them")
         if not there:
             raise JournalError(f"{folder} is not a run folder and does not contain one: there is no manifest.json")
         folders += [file.parent for file in there]
@@ -317,7 +320,7 @@ def write_atomically(file: Path, content: bytes | Iterable[bytes], gate: bool = 
         temporary.replace(file)
         sync_folder(file.parent)
     except OSError as error:
-        raise JournalError(f"cannot write {file}: {error.strerror}; what was there before is untouched") from None
+        raise JournalError(f"cannot write {file}: {os_reason(error)}; what was there before is untouched") from None
     finally:
         with suppress(OSError):
             temporary.unlink(missing_ok=True)  # also if making the content failed

@@ -14,7 +14,7 @@ from typing import Any, BinaryIO, NoReturn, TypeVar
 
 import msgspec
 
-from markscheme.errors import JournalError
+from markscheme.errors import JournalError, os_reason
 from markscheme.runs.files import RefusedError, open_plain, read_inside, state_inside
 
 T = TypeVar("T", bound=msgspec.Struct)
@@ -158,7 +158,7 @@ def read_lines(file: Path, offsets: Iterable[int]) -> Iterator[bytes]:
                 stream.seek(offset)
                 yield stream.readline(LONGEST_LINE)
     except OSError as error:
-        raise JournalError(f"cannot read {file}: {error.strerror}") from None
+        raise JournalError(f"cannot read {file}: {os_reason(error)}") from None
 
 
 def read_all(file: Path, kind: type[T]) -> Iterator[T]:
@@ -168,7 +168,7 @@ def read_all(file: Path, kind: type[T]) -> Iterator[T]:
     except (FileNotFoundError, RefusedError):
         return
     except OSError as error:
-        raise JournalError(f"cannot read {file}: {error.strerror}") from None
+        raise JournalError(f"cannot read {file}: {os_reason(error)}") from None
     yield from (one for line in lines if (one := decode_or_none(line, kind)) is not None)
 
 

@@ -11,7 +11,7 @@ import tempfile
 from pathlib import Path
 
 from markscheme.datasets.small_texts import read_plain
-from markscheme.errors import JournalError, UsageError
+from markscheme.errors import JournalError, UsageError, os_reason
 from markscheme.runs.files import read_inside
 from markscheme.runs.folder import LARGEST_MANIFEST, write_atomically
 
@@ -50,7 +50,7 @@ def signer(folder: Path, keys: Path) -> str:
     try:
         signature = read_inside(folder / FILES[kind], folder.resolve(), LARGEST)
     except OSError as error:
-        raise JournalError(f"there is no {kind} signature: {FILES[kind]}: {error.strerror}") from None
+        raise JournalError(f"there is no {kind} signature: {FILES[kind]}: {os_reason(error)}") from None
     with tempfile.TemporaryDirectory() as scratch:
         stored, message = Path(scratch) / "signature", Path(scratch) / "manifest.json"
         stored.write_bytes(signature)
@@ -80,7 +80,7 @@ def _kind(key: Path) -> str:
     try:
         content = read_plain(key, LARGEST, "more than a key is")
     except OSError as error:
-        raise UsageError(f"the key {key} cannot be read: {error.strerror or error}") from None
+        raise UsageError(f"the key {key} cannot be read: {os_reason(error)}") from None
     return "minisign" if content.startswith(b"untrusted comment:") else "ssh"
 
 
@@ -88,7 +88,7 @@ def _manifest(folder: Path) -> bytes:
     try:
         return read_inside(folder / "manifest.json", folder.resolve(), LARGEST_MANIFEST)
     except OSError as error:
-        raise JournalError(f"cannot read {folder / 'manifest.json'}: {error.strerror}") from None
+        raise JournalError(f"cannot read {folder / 'manifest.json'}: {os_reason(error)}") from None
 
 
 def _run(command: list[str], message: bytes = b"", *, asks: bool = False) -> str:
