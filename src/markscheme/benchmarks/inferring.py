@@ -130,7 +130,7 @@ def _statement(table: _Table) -> tuple[Expression, str | None]:
         said = {told(row) for row in table.rows}
         if len(said) > 1:
             raise AmbiguousError(
-                f"`{found[0]}` has {len(said)} different system messages; to send none of them, say so",
+                f"`{found[0]}` has {len(said)} different system messages; choose whether to send them",
                 read,
                 "statement",
             )
@@ -200,7 +200,7 @@ def _form(values: Sequence[Any], path: str) -> str:
         row = next(number for number, value in enumerate(values, 1) if isinstance(value, bool))
         rest = () if all(isinstance(value, bool) for value in values) else (path,)
         ways = [(f"{words} of {path}", *rest) if rest else f"{words} of {path}" for words in ("yes/no", "true/false")]
-        raise AmbiguousError(f"`{path}` is true or false in row {row}: say which words the answer uses", ways)
+        raise AmbiguousError(f"`{path}` is true or false in row {row}; choose the words of the answer", ways)
     if "" in values and len(set(map(str, values))) > 1:
         row = [*values].index("") + 1
         raise AmbiguousError(f"`{path}` is empty in row {row}; a problem without a gold is unmarkable", ((path, "''"),))
