@@ -126,7 +126,8 @@ def _compared(sections: ResponseSections, reading: Reading, right: Asked) -> Ass
     if right.letter is not None and not right.is_ambiguous:
         same = sorted(reading.answer.strip()) == sorted(right.letter)
         return Assessment.of(same, reading.answer, right.letter, reading.span)
-    if reading.answer.strip() == right.letter or (right.word is not None and reading.answer == right.word):
+    named = right.letter or right.word
+    if named is not None and reading.answer.strip() == named:
         return Assessment.of(True, reading.answer, right.letter or right.answer, reading.span)
     return judged(reading, _comparison(sections, reading, right.answer))
 

@@ -17,6 +17,10 @@ from markscheme.marking.reading.words import either, listed
 MAX_CONTENT: Final = 100_000  # longest answer; a longer one is ignored
 TRIES: Final = 64  # candidates examined, counted from the end
 _BRACE: Final = re.compile(r"[{}]|\\[^a-zA-Z\s]?")
+# The rest of a group with at most one level of groups in it, which most have.
+_GROUP: Final = re.compile(
+    r"[^{}\\]*+(?>(?:(?:\\[^a-zA-Z\s]?|\{[^{}\\]*+(?>(?:\\[^a-zA-Z\s]?[^{}\\]*+)*)\})[^{}\\]*+)*)\}"
+)
 _BARE: Final = re.compile(
     r"[-+]?\d[\d,]*(?:\.\d+)?|[-+]?\\[dt]?frac\s*(?:\{[^{}\n]*\}|\d)\s*(?:\{[^{}\n]*\}|\d)|\\?[A-Za-z]+(?:\{[^{}\n]*\})?|[^\s\\{}$.]"
 )
@@ -122,9 +126,10 @@ def _box_at(text: str, at: int, stop: int, end: int) -> Box | None:
 
 def closing_brace(text: str, at: int, end: int) -> int:
     """Return the position of the brace that closes the group opened just before `at`, or -1."""
-    close = text.find("}", at, end)
-    if close < 0 or (text.find("{", at, close) < 0 and text.find("\\", at, close) < 0):
-        return close  # fast path: nothing nested or escaped
+    if text.find("}", at, end) < 0:
+        return -1
+    if (group := _GROUP.match(text, at, end)) is not None:
+        return group.end() - 1
     depth = 1
     for brace in _BRACE.finditer(text, at, end):
         depth += (brace[0] == "{") - (brace[0] == "}")
