@@ -139,8 +139,13 @@ def test_file_when_it_is_removed_during_the_run_then_nothing_of_it_is_lost(askin
     assert set(answers(folder).values()) == {1}
 
 
-@pytest.mark.parametrize("by", ["copy", "part", "folder", "pipe"])
-@pytest.mark.parametrize("file", ["responses.jsonl", "marks/gsm8k-numeric.jsonl"])
+@pytest.mark.parametrize(
+    ("file", "by"),
+    [
+        *(("responses.jsonl", by) for by in ("copy", "part", "folder", "pipe")),
+        *(("marks/gsm8k-numeric.jsonl", by) for by in ("part", "folder")),
+    ],
+)
 def test_file_when_it_is_replaced_during_the_run_then_nothing_of_it_is_lost_and_nothing_is_twice(
     asking, tmp_path, file, by
 ):
