@@ -187,18 +187,27 @@ def _lex(text: str, start: int, end: int, language: str) -> Lexed:
         elif form == _TEXT:
             closes.add(closing_brace(text, at, min(end, at + _LONGEST)))
         elif form != _SKIP:
-            if form == kinds.STOP and _follows_label(text, found, end, tokens, words):
-                form = kinds.OTHER  # B. The bottom one
-            elif form == kinds.STOP and _is_initial(text, found, tokens, words):
-                form = kinds.OTHER  # H. G. Wells
-            elif form == kinds.OTHER and words.words.get(character, 0) & (kinds.GOOD | kinds.BAD):
-                form = kinds.WORD | words.words[character]  # ✓
-            elif form == kinds.OTHER and found[0] == "**" and text.count("**", max(start, begin - 80), begin) % 2:
-                form = kinds.EMPHASIS  # the end of bold type
+            if form & (kinds.STOP | kinds.OTHER):
+                form = _in_context(form, found, start, end, tokens, words)
             tokens.append(Token(form, begin, at))
         if len(tokens) > count:
             seconds = longest.get(said, ())
     return Lexed(text, _with_phrases(text, tokens, phrases, words), words, language, {}, {})
+
+
+def _in_context(form: int, found: re.Match[str], start: int, end: int, tokens: list[Token], words: Vocabulary) -> int:
+    """Return what a full stop or a sign is where it was found: the stop of a label or an initial ends no sentence."""
+    text, at = found.string, found.start()
+    if form == kinds.STOP:
+        # "B. The bottom one", "H. G. Wells"
+        within = _follows_label(text, found, end, tokens, words) or _is_initial(text, found, tokens, words)
+        return kinds.OTHER if within else form
+    known = words.words.get(found[0], 0)
+    if known & (kinds.GOOD | kinds.BAD):
+        return kinds.WORD | known  # ✓
+    if found[0] == "**" and text.count("**", max(start, at - 80), at) % 2:
+        return kinds.EMPHASIS  # the end of bold type
+    return form
 
 
 def near_end(text: str, start: int, end: int) -> int:
