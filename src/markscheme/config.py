@@ -327,8 +327,7 @@ SETTINGS = ("name", "step", *(name for name in fixed_options() if name not in NO
 
 def settings(config: RunConfig) -> dict[str, Any]:
     """Return those settings that differ from the default."""
-    values = {name: getattr(config, name) for name in SETTINGS}
-    return {name: value for name, value in values.items() if value != run_options()[name].default}
+    return {name: value for name in SETTINGS if (value := getattr(config, name)) != run_options()[name].default}
 
 
 # Options that would change what a judge is asked.
@@ -347,8 +346,8 @@ def make_config(**options: Any) -> RunConfig:
             short = [each.name for each in known.values() if each.short == f"-{name}"]
             hint = nearest(name, RunConfig.__struct_fields__, f"{command('run --help')} lists the options")
             raise UsageError(f"there is no option {name!r}; {f'did you mean {short[0]}?' if short else hint}")
-        one_of_several = isinstance(value, str) and name in known and known[name].kind == tuple[str, ...]
-        if one_of_several or (name == "pass_k" and isinstance(value, int)):
+        several = isinstance(value, str) and name in known and known[name].kind == tuple[str, ...]
+        if several or (name == "pass_k" and isinstance(value, int)):
             given[name] = (value,)
         if name in ("samples", "max_samples") and isinstance(value, int) and value > MOST_SAMPLES:
             raise UsageError(f"{option(name)} cannot be {value}: a problem has at most {MOST_SAMPLES} samples")
