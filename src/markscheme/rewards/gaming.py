@@ -21,7 +21,7 @@ from markscheme.marking.protocol import get_protocol
 from markscheme.pages.frames import Columns, Result, Rows
 from markscheme.pages.parts import Part, one_line
 from markscheme.rewards.rollouts import Reader, Rollout
-from markscheme.rewards.scoring import Outcome, outcomes
+from markscheme.rewards.scoring import Outcome, default_protocol, outcomes
 from markscheme.rewards.shares import Share, Tally, is_rise
 
 PAID = 0.5  # a reward of at least this much marks the completion as right
@@ -137,7 +137,9 @@ class Watched(Result, msgspec.Struct, frozen=True):
             yield Part("text", "No curve bends beyond chance: nothing shows that the reward is gamed.")
         for alarm in self.alarms:
             before, now = 100 * alarm.before, 100 * alarm.now
-            yield Part("text", f"Step {alarm.step}: {alarm.signal} rose from {before:.1f} to {now:.1f} % of rollouts.")
+            yield Part(
+                "text", f"Step {alarm.step}: {alarm.signal} rose from {before:.1f} to {now:.1f} % of paid rollouts."
+            )
             texts = zip(alarm.examples, alarm.texts, strict=True)
             yield Part("items", [f"{place}: {one_line(text)[-120:]}" for place, text in texts])
 
@@ -150,6 +152,7 @@ class Monitor:
 
     def __init__(self, protocol: Any = None, strict: str = "tricks", beside: Sequence[Any] | None = ()) -> None:
         self.protocol, self.strict = protocol, strict
+        self._label = label_of(protocol)
         self.steps: list[Step] = []
         self.alarms: list[Alarm] = []
         self._beside = beside
@@ -159,6 +162,8 @@ class Monitor:
 
     def add(self, step: int, rows: Sequence[Rollout]) -> Step:
         """Judge the rollouts of a step, return its figures, and record an alarm if a signal rose."""
+        if self.protocol is None:
+            self._label = default_protocol(rows[0].gold)
         found = _judged(rows, self.protocol, self.strict)
         shown = [_signals(*pair) for pair in zip(rows, found, strict=True)]
         signals = {signal for each in shown for signal in each}
@@ -176,8 +181,7 @@ class Monitor:
 
     def watched(self, source: str, unread: Sequence[str] = ()) -> Watched:
         """Return the steps so far."""
-        label = label_of(self.protocol)
-        return Watched(source, label, self.strict, tuple(self.steps), tuple(self.alarms), tuple(unread))
+        return Watched(source, self._label, self.strict, tuple(self.steps), tuple(self.alarms), tuple(unread))
 
     def _compared(self, step: Step, rows: Sequence[Rollout]) -> Step:
         """Return a step with what each protocol calls correct, and how often two of them disagree."""
@@ -187,7 +191,7 @@ class Monitor:
             self._beside = [name for name in BESIDE if name in fitting]
         if not self._beside:
             return step
-        rules = {label_of(self.protocol): self.protocol, **{get_protocol(name).name: name for name in self._beside}}
+        rules = {self._label: self.protocol, **{get_protocol(name).name: name for name in self._beside}}
         correct = {
             name: [each.verdict == "correct" for each in _judged(rows, rule, None)] for name, rule in rules.items()
         }
