@@ -24,7 +24,7 @@ from markscheme.marking.reading.reader import Reading, final_answer, typeset_ans
 from markscheme.marking.reading.sections import ResponseSections
 from markscheme.marking.reading.statement import places_asked
 from markscheme.marking.reading.values import LETTERS, TEXT, VALUE, WORD_CLASSES, Kind
-from markscheme.marking.reading.words import english
+from markscheme.marking.reading.words import answering, english
 from markscheme.marking.restating import asks_to_work_out, is_same_writing, restates
 from markscheme.types import Gold, Verdict
 
@@ -38,6 +38,7 @@ _LONG_NAME: Final = re.compile(r"(?=.*[^\W\d_]{3})[^\W\d_]+(?:[-'’][^\W\d_]+)*
 _HALF: Final = Fraction(1, 2)
 _MATHEMATICAL: Final = re.compile(r"[\d\\$=+^]")
 # Words of one class that answer the same question.
+_LONGEST_YES: Final = 10  # letters of "yes", "no", "true" or "false" in any language, and fewer
 _GROUPS: Final = (("yes", "no"), ("true", "false"), ("none", "all", "unknown"))
 
 
@@ -75,6 +76,8 @@ def asked(gold: str) -> Asked:
 def _word_asked(answer: str, bare: str) -> Asked | None:
     """Return what a gold such as yes, odd or Monday asks for: one of a few words."""
     classes = english().classes(bare)
+    if not classes and (not bare.isascii() or (bare.isalpha() and 1 < len(bare) < _LONGEST_YES)):
+        classes = answering(bare)
     group = next((words for words in english().groups if bare in words), None)
     if group is not None and not classes & (kinds.YES | kinds.NO | kinds.TRUE | kinds.FALSE):
         return Asked(answer, Kind("word", 0, group), word=bare)

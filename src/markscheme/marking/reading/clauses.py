@@ -205,6 +205,7 @@ def _goes_on(tokens: list[Token], last: int, end: int) -> bool:
 def _is_denied(tokens: list[Token], first: int, at: int) -> bool:
     """True if a "not" before a value denies it. In "those that are not red are 5", it does not."""
     copula = apart = listed = False
+    verb = at
     for place in range(at - 1, first - 1, -1):
         here, following = tokens[place].kinds, tokens[place + 1].kinds
         if not here & kinds.WORD:
@@ -222,9 +223,16 @@ def _is_denied(tokens: list[Token], first: int, at: int) -> bool:
             done = place == at - 3 and not following & ~(kinds.WORD | kinds.GOOD | kinds.UNIT)
             if done and tokens[at - 1].kinds & kinds.WITHIN and not tokens[at].kinds & kinds.WORD:
                 return False  # "she was not dreaming for 6 hours"
+            relative = kinds.THIS | kinds.QUESTION
+            if (
+                any(each.kinds & relative for each in tokens[max(first + 1, place - 2) : place])
+                and following & kinds.IS
+            ):
+                return place + 1 == verb  # "the number of those that will not be used is 5"
             unlikely = place == first and following & kinds.THIS and not here & kinds.NO  # "No way it is 5"
             return bool(unlikely) or (not apart and (not copula or bool(following & kinds.IS)))
-        copula = copula or (bool(here & kinds.IS) and not tokens[place - 1].kinds & kinds.WITHIN)
+        if here & kinds.IS and not copula and not tokens[place - 1].kinds & kinds.WITHIN:
+            copula, verb = True, place
     return False
 
 

@@ -89,6 +89,8 @@ def breaks_off(text: str, start: int, end: int, *, ended: bool = False) -> bool:
         return bool(parts) and _stops_short(lexed, tail)
     if _stops_short(lexed, tail):
         return True
+    if start and len(parts) == 1 and parts[0].kinds & kinds.LETTER and _is_lone_answer(lexed, parts[0]):
+        return False  # a choice on the only line after closed thinking
     stops = _sets_stops(tail)
     stated = _stated_at_end(lexed, parts, trailing=3 if stops else 6, long=len(tail) > _WORKED)
     if len(tail) < _SHORT and not start:

@@ -90,7 +90,8 @@ def _candidates(lexed: Lexed, kind: Kind, plainly: bool) -> list[Candidate]:
         if said and kind.name == "letter" and _has_its_text(lexed, clause, kind, said[-1].value, heading):
             named.update(beginnings(lexed, said[-1].value.last + 1, clause.last))
         kept = heading if not said and clause.last - clause.first < 3 else 0  # a fence or a quotation mark
-        heading = (0 if remarking else _heads(lexed, number)) or kept
+        told = remarking or any(each.rank >= STATED for each in said)  # "Answer: Ann" announces nothing more
+        heading = (0 if told else _heads(lexed, number)) or kept
         if said and found and kind.name == "text" and not found[0].clause and goes_on(lexed, clause, found[0].value):
             said = []
         agrees = kind.name == "word" and found and found[-1].value.content in _NEGATIVE  # "No. That is impossible."
@@ -144,6 +145,8 @@ def best(found: list[Candidate]) -> Candidate | None:
     listed = {each.value.content for each in asserted[-2:] if each.rule == "a label"}
     if top == SAID and (len(listed) > 1 or found[-1].mood == ASKED):
         return None  # a list of choices, or a question
+    if len(listed) > 1 and top < CHOSEN:
+        asserted = [each for each in asserted if each.rule != "a label"]  # the other choices, discussed at the end
     if top >= CHOSEN:
         # Steps have answers too: after "Answer: 96", "Answer: Jason stored 23 bales" is the later one.
         return [each for each in asserted if each.rank == top or each.rule == "told as the answer"][-1]

@@ -324,7 +324,8 @@ def _mood_around(text: str, start: int, end: int, typeset: ExtractedAnswer, oute
         return ASSERTED
     clause = parts[number]
     mood = mood_of(lexed, clause, at, at)
-    if mood in (DENIED, OPERATED, HEDGED, BOUNDED, CONDITIONAL) or clause.ender == kinds.ASKS:
+    supposed = mood == CONDITIONAL and clause.kinds & kinds.WOULD  # else the condition may be part of the question
+    if supposed or mood in (DENIED, OPERATED, HEDGED, BOUNDED) or clause.ender == kinds.ASKS:
         return mood
     rest = next((place for place in range(at, clause.last + 1) if lexed.tokens[place].start >= outer), None)
     after = [] if rest is None else [replace(clause, first=rest)]

@@ -193,6 +193,14 @@ def _index() -> tuple[dict[str, list[str]], dict[str, frozenset[str]]]:
     }
 
 
+def answering(word: str) -> int:
+    """Return which of yes, no, true and false a word says in the languages that know it: "ja", "tak", はい."""
+    classes = 0
+    for name in _index()[0].get(word, ()):
+        classes |= own_words(name).classes(word)
+    return classes & (kinds.YES | kinds.NO | kinds.TRUE | kinds.FALSE)
+
+
 @lru_cache(_REMEMBERED)
 def _speakers(word: str) -> _Speakers | None:
     """Return the evidence that a word gives for each language; short and shared words count less."""
