@@ -124,7 +124,7 @@ def test_outputs_as_conversations_lists_and_nulls_are_read_and_a_null_is_missing
 
 @pytest.mark.parametrize("row", [{"gold": {"foo": 1}}, {"nums": ["a", 2], "target": 3}])
 def test_outputs_with_a_gold_that_is_no_gold_name_the_line(tmp_path, row):
-    with pytest.raises(DataError, match="line 1 has a gold"):
+    with pytest.raises(DataError, match="line 1, has a gold"):
         list(Outputs(stored(tmp_path, {"response": "4", **row})))
 
 

@@ -89,7 +89,7 @@ def test_model_when_openai_itself_without_a_key_then_says_what_to_set(ask, monke
 
 @pytest.mark.parametrize("url", ["localhost:8000", "ftp://h/v1", "http://"])
 def test_model_when_the_address_is_none_then_says_how_one_looks(ask, url):
-    with pytest.raises(UsageError, match="not an address"):
+    with pytest.raises(UsageError, match="not the address of a server"):
         ask("openai/m", base_url=(url,))
 
 

@@ -72,7 +72,7 @@ def test_until_better_when_two_models_are_asked_in_one_experiment_then_both_are_
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        (["--until-better", "nowhere", "--margin", 5], "nowhere is not a run folder"),
+        (["--until-better", "nowhere", "--margin", 5], "nowhere does not exist"),
         (["--until-better", "a"], "go together"),
         (["--margin", 5], "go together"),
         (["--until-better", "a", "--margin", 5, "--until", 3], "leave one of them out"),

@@ -394,11 +394,11 @@ def test_container_when_used_then_it_has_no_network_limits_and_is_removed(engine
     stub.chmod(0o755)
     monkeypatch.setattr(shutil, "which", lambda name: str(stub) if name == engine else None)
     monkeypatch.setitem(markscheme.tools.boxes.BOXES, "landlock", lambda *_: None)
-    python = tool("auto", tool_timeout=20, tool_memory=100, tool_image="my/python")
+    python = tool("auto", tool_timeout=20, tool_memory=200, tool_image="my/python")
     assert python.where == engine
     assert asyncio.run(python.run("6 * 7", ())).text == "42"
     _, started, removed = (tmp_path / f"{engine}.calls").read_text().split("\nr")[0:3]
     assert "--network none" in started
-    assert "--memory 100m" in started
+    assert "--memory 200m" in started
     assert "my/python timeout -s KILL 80 python3" in started
     assert removed.startswith("m --force markscheme-tool-")

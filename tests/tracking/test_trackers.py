@@ -198,7 +198,7 @@ def test_run_when_its_tracker_fails_then_it_goes_on_and_says_how_to_tell_again(t
 
 def test_tracker_when_unknown_or_not_installed_then_refused_before_anything_is_asked(tmp_path, monkeypatch, capsys):
     assert main(["run", "countdown-sample", "--model", "solver", "--out", "x", "--track", "neptune"]) == 2
-    assert f"the trackers are {', '.join(TRACKERS)}" in capsys.readouterr().err
+    assert f"there are {', '.join(TRACKERS)}" in capsys.readouterr().err
     assert not (tmp_path / "x").exists()
 
     def missing(name):
