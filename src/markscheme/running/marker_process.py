@@ -200,10 +200,12 @@ class _Fork:
 
     def __init__(self, memory_mb: int) -> None:
         (read, tell), (hear, write) = os.pipe(), os.pipe()
+        gc.freeze()  # neither process searches for cycles in what both have, which would copy every page of it
         self.pid = os.fork()
         if not self.pid:
             _leave_the_run()
             work(read, write, memory_mb)
+        gc.unfreeze()  # as the oldest objects
         os.close(read)
         os.close(write)
         self.stdin: IO[bytes] | None = os.fdopen(tell, "wb")
@@ -229,4 +231,3 @@ def _leave_the_run() -> None:
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.SIG_DFL)
     os.setsid()
-    gc.freeze()
