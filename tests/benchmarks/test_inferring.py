@@ -135,7 +135,10 @@ REFUSED = {
     "some with ####": (rows_of("x #### 7", "8", problem=Q), "row 1 has `####` in `answer` and row 2 does not"),
     "worked solutions": ([{"question": Q, "answer": LONG}], "`answer` has worked solutions instead of answers"),
     "solutions without a box": ([{"problem": Q, "solution": "We add and get 7."}], "no row marks its answer"),
-    "several answers": ([{"question": Q, "final_answer": ["1", "2"]}], "`final_answer` is a list, with 2 items in row 1"),
+    "several answers": (
+        [{"question": Q, "final_answer": ["1", "2"]}],
+        "`final_answer` is a list, with 2 items in row 1",
+    ),
     "two boxes": (
         rows_of("\\boxed{2} or \\boxed{3}", "\\boxed{4}", column="solution", problem=Q),
         "row 1 has `\\boxed` several times in `solution`",
